@@ -29,9 +29,9 @@ from mbplugin.dynamics.tree_model import (  # noqa: E402
     equations_of,
     tree_model,
 )
+from mbplugin.simulation.absolute_accelerations import AbsoluteEvaluation  # noqa: E402
 from mbplugin.simulation.kernel_state import FORWARD_DYNAMICS, evaluate_at, kernel_state_of  # noqa: E402
 from mbplugin.simulation.problem import motion_segments_of  # noqa: E402
-from mbplugin.simulation.steppers import AbsoluteEvaluation  # noqa: E402
 
 SCENE = mb.load(Path(__file__).resolve().parents[1] / "assets" / "four_wheel_robot.scene.toml")
 STEERING = mb.MotionProfile.from_points([(0, 0), (1, 0.04), (2.5, 0.04)], between="rest")

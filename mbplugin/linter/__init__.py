@@ -1,19 +1,53 @@
-"""Rules, findings and the lint run."""
+"""Rules, findings and the lint run; here the settings of a lint and its waivers."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from fnmatch import fnmatchcase
 from typing import Any
 
-from mbplugin.linter.rule import Selection, Severity
-from mbplugin.linter.run import Ignore
+from mbplugin.linter.rule import Finding, Selection, Severity
 from mbplugin.model import Simulator
 from mbplugin.model.brake_law import SI, Units
 from mbplugin.readers.paths import real_path
 
 DEFAULT = "default"
+
+
+@dataclass(frozen=True)
+class Ignore:
+    """A ``[[waive]]`` of a configuration.
+
+    Parameters
+    ----------
+    rule : str
+        Code of the rule.
+    element : str
+        The body, pair or model, or a pattern (``*_wheel_joint``).
+    reason : str
+    files : str
+        Absolute pattern of the files it applies to; ``*`` also matches slashes.
+    config, line : str, int
+        Location of the waiver.
+    """
+
+    rule: str
+    element: str
+    reason: str
+    files: str
+    config: str = ""
+    line: int = 0
+
+    def is_for(self, files: Iterable[str]) -> bool:
+        """Return True if the waiver applies to one of the files of a report."""
+        return any(fnmatchcase(real_path(file).as_posix(), self.files) for file in files)
+
+    def matches(self, finding: Finding, element: str) -> bool:
+        """Return True if the waiver applies to a finding about ``element``."""
+        # compare names first, since a name may contain brackets, which are special in patterns
+        named = element == self.element or fnmatchcase(element, self.element)
+        return named and finding.code == self.rule
 
 
 @dataclass(frozen=True)

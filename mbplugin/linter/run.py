@@ -7,7 +7,6 @@ import traceback
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from fnmatch import fnmatchcase
 from functools import cached_property, partial
 from math import isfinite
 from pathlib import Path
@@ -25,6 +24,7 @@ from mbplugin.errors import (
     MissingDependency,
     UnknownName,
 )
+from mbplugin.linter import Ignore
 from mbplugin.linter.rule import (
     SEVERITIES,
     Finding,
@@ -44,7 +44,7 @@ from mbplugin.model.scene import Origin, Scene, as_scene
 from mbplugin.phrases import counted, names_of, one_line, visible
 from mbplugin.processes.supervised import RULE_MEMORY, RuleTookTooLong, rule_seconds, running
 from mbplugin.readers import ModelSource, in_memory, loaded
-from mbplugin.readers.paths import lookups_kept, real_path
+from mbplugin.readers.paths import lookups_kept
 from mbplugin.rendering import Result
 
 if TYPE_CHECKING:
@@ -59,43 +59,6 @@ _STOPPED: dict[str, str] = {}
 
 
 # Waivers: findings of one rule about one element, suppressed for a reason.
-
-
-@dataclass(frozen=True)
-class Ignore:
-    """A ``[[waive]]`` of a configuration.
-
-    Parameters
-    ----------
-    rule : str
-        Code of the rule.
-    element : str
-        The body, pair or model, or a pattern (``*_wheel_joint``).
-    reason : str
-    files : str
-        Absolute pattern of the files it applies to; ``*`` also matches slashes.
-    config, line : str, int
-        Location of the waiver.
-    """
-
-    rule: str
-    element: str
-    reason: str
-    files: str
-    config: str = ""
-    line: int = 0
-
-    def is_for(self, report: Report) -> bool:
-        """Return True if the ignore applies to the source of a report, or to a file of its scene."""
-        files = (report.source, *(report.scene.files if report.scene else ()))
-        # the source may not be a file: <stdin>
-        return any(fnmatchcase(real_path(file).as_posix(), self.files) for file in files)
-
-    def matches(self, finding: Finding, element: str) -> bool:
-        """Return True if the waiver applies to a finding about ``element``."""
-        # compare names first, since a name may contain brackets, which are special in patterns
-        named = element == self.element or fnmatchcase(element, self.element)
-        return named and finding.code == self.rule
 
 
 @dataclass(frozen=True)
@@ -116,7 +79,7 @@ class Unmended:
 
 def suppress(report: Report, ignores: Sequence[Ignore]) -> Report:
     """Return the report without the ignored findings; unusable input is always reported."""
-    mine = [ignore for ignore in ignores if ignore.is_for(report)]
+    mine = [ignore for ignore in ignores if ignore.is_for(_files_of(report))]
     kept: list[Finding] = []
     suppressed: list[Suppressed] = []
     for finding in report.findings:
@@ -139,11 +102,16 @@ def unused(ignores: Sequence[Ignore], reports: Sequence[Report]) -> list[Ignore]
 def _in_part(ignore: Ignore, report: Report) -> bool:
     """Return True if an ignore matches one element of a finding that is still reported for its other elements."""
     several = (finding for finding in report.findings if len(finding.elements) > 1)
-    return ignore.is_for(report) and any(ignore.matches(f, e) for f in several for e in f.elements)
+    return ignore.is_for(_files_of(report)) and any(ignore.matches(f, e) for f in several for e in f.elements)
+
+
+def _files_of(report: Report) -> tuple[str, ...]:
+    """Return the source of a report and the files of its scene; the source may be no file, such as ``<stdin>``."""
+    return report.source, *(report.scene.files if report.scene else ())
 
 
 def _judged(ignore: Ignore, reports: Sequence[Report]) -> bool:
-    mine = [report for report in reports if ignore.is_for(report)]
+    mine = [report for report in reports if ignore.is_for(_files_of(report))]
     # in a file that could not be analyzed, the ignored finding may have been missed
     return bool(mine) and all(report.analysis is not None for report in mine)
 

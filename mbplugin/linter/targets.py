@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,10 +21,12 @@ from mbplugin.files import parse_json, read_bounded, read_instead, seen_from, to
 from mbplugin.formats import LINTED, SEARCHED
 from mbplugin.linter import Settings
 from mbplugin.linter.rule import ELEMENTS, Finding
-from mbplugin.linter.run import Report
 from mbplugin.phrases import listed
 from mbplugin.readers.paths import package_of, real_path
 from mbplugin.readers.xml import root_name
+
+if TYPE_CHECKING:
+    from mbplugin.linter.run import Report
 
 if sys.version_info >= (3, 11):
     import tomllib

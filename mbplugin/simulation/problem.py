@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from mbplugin.analysis.mobility import finite_mobility
 from mbplugin.constraints.rank import View
 from mbplugin.constraints.rows import plane_columns
 from mbplugin.constraints.stated_state import consistent_state
@@ -275,6 +274,11 @@ def hold_shaky_joints(
         Such a joint has a non-zero rate.
     """
     view = View(mech, q, plane_columns(options.planar), options.tolerance)
+    if not any(block.redundancy for block in view.blocks):
+        return mech, [], 0.0
+    # the analysis is loaded only for redundant loops
+    from mbplugin.analysis.mobility import finite_mobility
+
     rounded = max((b.sigma_next for b in view.blocks if b.redundancy), default=0.0)
     rates = [
         rate for block in finite_mobility(view, 0).shaky for rate in (block.shaky_rates, block.held_rates)

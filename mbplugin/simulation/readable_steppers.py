@@ -25,6 +25,7 @@ from mbplugin.dynamics.tree_model import equations_of
 from mbplugin.errors import BadUsage, CannotClose
 from mbplugin.model.mechanism import Constraint, Mechanism
 from mbplugin.model.spatial import AnyArray, Array
+from mbplugin.simulation.absolute_accelerations import AbsoluteAccelerations
 from mbplugin.simulation.events import (
     EVENT_FUNCTION,
     clear_candidates,
@@ -53,7 +54,7 @@ from mbplugin.simulation.kernel_state import (
 from mbplugin.simulation.kernel_state import prescribe as prescribe_drives
 from mbplugin.simulation.options import Options, breaks_of
 from mbplugin.simulation.problem import Problem, project_state
-from mbplugin.simulation.steppers import AbsoluteAccelerations, Leading, control_of
+from mbplugin.simulation.steppers import Leading, control_of
 
 #: One step at a time, so that no step is lost if a user function fails.
 _CHUNK = 1

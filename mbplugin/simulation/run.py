@@ -416,7 +416,7 @@ def _stepper(
         return PythonStepper(problem, options, activation.active, activation.by_load)
     if options.coordinates == "joint":
         return CompiledStepper(options, dense)
-    from mbplugin.simulation.steppers import AbsoluteAccelerations
+    from mbplugin.simulation.absolute_accelerations import AbsoluteAccelerations
 
     return CompiledStepper(options, dense, AbsoluteAccelerations(problem, options, activation.active))
 

@@ -74,9 +74,8 @@ from mbplugin.stopping.scenario import (
     wide_axes_through,
     with_assumed_drives,
 )
-from mbplugin.stopping.scenario.decelerations import Decelerations, RampSource, inertias_at, with_reactions
 from mbplugin.stopping.scenario.drives import choose_drives, grip_times, timed_drives
-from mbplugin.stopping.scenario.start import Start
+from mbplugin.stopping.scenario.start import Decelerations, RampSource, Start, inertias_at, with_reactions
 from mbplugin.stopping.table.rated import DefaultTool, default_tool
 
 #: A payload stated as a mass alone is placed at the tool.

@@ -33,8 +33,8 @@ from mbplugin.stopping.scenario import (
     speeds_said,
     with_assumed_drives,
 )
-from mbplugin.stopping.scenario.decelerations import assumed_deceleration, inertias_at
 from mbplugin.stopping.scenario.drives import with_rigid_rest
+from mbplugin.stopping.scenario.start import assumed_deceleration, inertias_at
 from mbplugin.stopping.table import StoppingTable
 from mbplugin.stopping.table.extension import axes_that_stop, table_axes
 from mbplugin.stopping.table.rated import (

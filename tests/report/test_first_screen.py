@@ -15,9 +15,10 @@ import pytest
 import mbplugin as mb
 from command_line import ASSETS, DOOR_1, DOOR_2, ORACLES, call, call_process
 from html_pages import page_of, parsed
+from mbplugin.linter import Ignore
 from mbplugin.linter.overview import alike, kinds_of, overview_of, pattern_of
 from mbplugin.linter.rule import Finding
-from mbplugin.linter.run import Ignore, Report, suppress
+from mbplugin.linter.run import Report, suppress
 from mbplugin.report.documents.lint import lint_document
 from mbplugin.report.text.lint import lint_text
 from places import ROOT

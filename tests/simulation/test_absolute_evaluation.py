@@ -23,11 +23,11 @@ from mbplugin.model.mechanism.pair import PAIR_TYPES, Freedom
 from mbplugin.model.scene import Load, Payload
 from mbplugin.model.spatial import Array, JointSpring, Spring
 from mbplugin.simulation import absolute_accelerations
+from mbplugin.simulation.absolute_accelerations import AbsoluteEvaluation, absolute_address
 from mbplugin.simulation.integrators import explicit
 from mbplugin.simulation.kernel_state import kernel_state_of
 from mbplugin.simulation.problem import motion_segments_of
 from mbplugin.simulation.readable_steppers import PythonStepper
-from mbplugin.simulation.steppers import AbsoluteEvaluation, absolute_address
 from mbplugin.simulation.trajectory.trajectory import Trajectory
 from models import chain
 from places import ASSETS, ORACLES

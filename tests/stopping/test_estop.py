@@ -22,8 +22,7 @@ from mbplugin.report.text.stopping import estop_lines
 from mbplugin.simulation.impact import Transition
 from mbplugin.stopping import evaluation as impact
 from mbplugin.stopping.run import estop
-from mbplugin.stopping.scenario.decelerations import assumed_deceleration
-from mbplugin.stopping.scenario.start import Move, Recorded
+from mbplugin.stopping.scenario.start import Move, Recorded, assumed_deceleration
 from places import BULLET_DATA, ORACLES, ROOT
 from rod_arms import G, arm, two_rods
 

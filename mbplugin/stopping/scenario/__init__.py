@@ -37,7 +37,7 @@ from mbplugin.model.spatial import Array, is_turn, units_of
 from mbplugin.phrases import Assumption, counted, listed, one_line_repr
 from mbplugin.simulation.options import LONGEST, MAX_SECONDS, Options
 from mbplugin.simulation.passing_marks import joint_limits
-from mbplugin.stopping.scenario.decelerations import RampSource, inertias_at
+from mbplugin.stopping.scenario.start import RampSource, inertias_at
 
 #: Ratio of published stopping times to those with default brakes: smallest and largest of six rows (UR5, UR3,
 #: category 0) of the table in ``docs/estop.md``.

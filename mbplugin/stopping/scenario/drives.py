@@ -36,7 +36,7 @@ from mbplugin.phrases import Assumption, counted, listed
 from mbplugin.simulation.friction import generic_redundancy
 from mbplugin.simulation.passing_marks import TimedDrive
 from mbplugin.stopping.scenario import Scenario
-from mbplugin.stopping.scenario.decelerations import drive_equations, drive_of, joint_states
+from mbplugin.stopping.scenario.start import drive_equations, drive_of, joint_states
 
 #: Size of a joint's row, in unit motions, below which it does not move; share of a row below which it is dependent.
 _STANDS, _DEPENDENT = 1e-6, 1e-7

@@ -53,13 +53,13 @@ from mbplugin.stopping.scenario import (
     start_as_stated,
     with_assumed_drives,
 )
-from mbplugin.stopping.scenario.decelerations import (
+from mbplugin.stopping.scenario.drives import with_rigid_rest
+from mbplugin.stopping.scenario.start import (
     assumed_deceleration,
     checked_decelerations,
     has_ramp,
     with_reactions,
 )
-from mbplugin.stopping.scenario.drives import with_rigid_rest
 from mbplugin.stopping.table import COLUMNS, MOVES, Evidence, RowCase, RowStop, StoppingTable
 from mbplugin.stopping.table.extension import ExtensionPose, ExtensionPoses, axes_that_stop, table_axes
 from mbplugin.stopping.table.rated import (
