@@ -62,6 +62,7 @@ from mbplugin.simulation.problem import pose_problem
 from mbplugin.simulation.run import move
 from mbplugin.simulation.runner import Progress
 from mbplugin.simulation.trajectory.trajectory import Trajectory
+from mbplugin.stopping.defaults import DefaultTool, default_tool
 from mbplugin.stopping.evaluation import evaluate
 from mbplugin.stopping.outcome import StopReport
 from mbplugin.stopping.scenario import (
@@ -76,7 +77,6 @@ from mbplugin.stopping.scenario import (
 )
 from mbplugin.stopping.scenario.drives import choose_drives, grip_times, timed_drives
 from mbplugin.stopping.scenario.start import Decelerations, RampSource, Start, inertias_at, with_reactions
-from mbplugin.stopping.table.rated import DefaultTool, default_tool
 
 #: A payload stated as a mass alone is placed at the tool.
 PayloadValue = float | PayloadLike | Iterable[PayloadLike] | None

@@ -24,6 +24,12 @@ from mbplugin.simulation.options import MAX_SECONDS
 from mbplugin.stopping import CONFIDENCE, SHARE, require_bound
 from mbplugin.stopping.batch import ArmStopper, ArmStops, CompiledStop
 from mbplugin.stopping.coupled import arm_stops, following, stated_rates
+from mbplugin.stopping.defaults import (
+    default_tool,
+    full_speeds,
+    payload_options,
+    rated_payload,
+)
 from mbplugin.stopping.many import StopSummary
 from mbplugin.stopping.outcome import StopOutcome
 from mbplugin.stopping.run import StopArguments, make_scenario, stop_command, tool_name
@@ -37,12 +43,6 @@ from mbplugin.stopping.scenario.drives import with_rigid_rest
 from mbplugin.stopping.scenario.start import assumed_deceleration, inertias_at
 from mbplugin.stopping.table import StoppingTable
 from mbplugin.stopping.table.extension import axes_that_stop, table_axes
-from mbplugin.stopping.table.rated import (
-    default_tool,
-    full_speeds,
-    payload_options,
-    rated_payload,
-)
 from mbplugin.stopping.table.run import AxisStops, ramps_by_joint, stopping_table
 from mbplugin.stopping.worst_search import (
     SAMPLES,

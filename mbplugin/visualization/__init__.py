@@ -368,7 +368,7 @@ def _chosen(lasts: float) -> float:
 
 def _path(mech: Mechanism, q: Array) -> Array:
     """Return the path of the default tool body's centre of mass, (T, 3), m, for a motion q (T, nq)."""
-    from mbplugin.stopping.table.rated import default_tool
+    from mbplugin.stopping.defaults import default_tool
 
     if not mech.bodies:
         return np.zeros((0, 3))

@@ -25,7 +25,7 @@ from mbplugin.model.spatial import Pose
 from mbplugin.report.documents.part import schema_of
 from mbplugin.report.html.chapters import distance_chapter, table_chapter
 from mbplugin.report.html.view import grade
-from mbplugin.stopping.table.rated import default_tool
+from mbplugin.stopping.defaults import default_tool
 from rod_arms import arm
 
 LINK = """<link name="{0}"><inertial><origin xyz="0.1 0 0"/><mass value="{1}"/>

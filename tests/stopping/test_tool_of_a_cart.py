@@ -14,7 +14,7 @@ from mbplugin import readers
 from mbplugin.model.mechanism import Body, Mechanism
 from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import Pose
-from mbplugin.stopping.table.rated import default_tool
+from mbplugin.stopping.defaults import default_tool
 from places import BULLET_DATA
 
 LINK = """<link name="{0}"><inertial><origin xyz="{1} 0 0"/><mass value="1"/>

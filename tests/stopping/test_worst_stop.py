@@ -303,7 +303,7 @@ def test_the_search_finds_what_a_hundred_thousand_stops_find(robot: str) -> None
     space_of = worst_stop(scene, payload=payload)
     computer = StopComputer(ArmStopper(CompiledStop(scenario)), lambda count: None, 1e-4)
     speeds = {axis: scenario.mech.pair_by_name[axis].freedoms[0].velocity for axis in space_of.axes}
-    from mbplugin.stopping.table.rated import rated_payload
+    from mbplugin.stopping.defaults import rated_payload
 
     rng, rated = np.random.default_rng(7), rated_payload(scenario, payload)
     for axis in space_of.axes[:3]:

@@ -20,10 +20,10 @@ from mbplugin.model.scene import Payload, Scene, mechanism_of
 from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.stopping.batch import CompiledStop, require_compiled_stop
 from mbplugin.stopping.calibration.measured import Measurement
+from mbplugin.stopping.defaults import DefaultTool, payload_share, rated_payload
 from mbplugin.stopping.run import make_scenario
 from mbplugin.stopping.scenario.drives import Ramps
 from mbplugin.stopping.table.extension import ExtensionPoses, moving_chain, table_axes
-from mbplugin.stopping.table.rated import DefaultTool, payload_share, rated_payload
 
 #: Step of difference quotients, and smallest positive value, relative to the size of a parameter.
 _STEP, _SMALLEST = 1e-4, 1e-3

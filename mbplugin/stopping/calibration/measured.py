@@ -21,7 +21,7 @@ from mbplugin.model.brake_law import LARGEST, UNITS, symbol
 from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.spatial import Array
 from mbplugin.phrases import listed
-from mbplugin.stopping.table.rated import require_joints
+from mbplugin.stopping.defaults import require_joints
 
 _TIME, _MASS, _SHARE = UNITS["time"], UNITS["mass"], {"%": 0.01}
 _COORDINATE = {"angle": UNITS["angle"], "length": UNITS["length"]}

@@ -73,10 +73,10 @@ from mbplugin.stopping.calibration.measured import (
     read_measured,
     require_consistent,
 )
+from mbplugin.stopping.defaults import default_tool
 from mbplugin.stopping.run import tool_name
 from mbplugin.stopping.scenario.drives import with_rigid_rest
 from mbplugin.stopping.table.extension import axes_that_stop
-from mbplugin.stopping.table.rated import default_tool
 from mbplugin.version import __version__
 
 #: Gravity acts in the stops of a joint if its torque exceeds this share of the braking torque.

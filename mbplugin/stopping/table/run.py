@@ -43,6 +43,14 @@ from mbplugin.stopping.calibration.measured import (
     require_consistent,
 )
 from mbplugin.stopping.coupled import arm_stops, following, stated_rates
+from mbplugin.stopping.defaults import (
+    DefaultTool,
+    default_tool,
+    full_speeds,
+    payload_options,
+    payload_share,
+    rated_payload,
+)
 from mbplugin.stopping.many import StopSummary
 from mbplugin.stopping.run import StopArguments, StopCommand, make_scenario, stop_command, tool_name
 from mbplugin.stopping.scenario import (
@@ -62,14 +70,6 @@ from mbplugin.stopping.scenario.start import (
 )
 from mbplugin.stopping.table import COLUMNS, MOVES, Evidence, RowCase, RowStop, StoppingTable
 from mbplugin.stopping.table.extension import ExtensionPose, ExtensionPoses, axes_that_stop, table_axes
-from mbplugin.stopping.table.rated import (
-    DefaultTool,
-    default_tool,
-    full_speeds,
-    payload_options,
-    payload_share,
-    rated_payload,
-)
 from mbplugin.stopping.zones import StopMotion
 
 #: Number of axes before the one that bends the arm.
