@@ -191,7 +191,7 @@ def _report(
     zone: StopZone | None,
 ) -> CommandReport:
     def lines(width: int) -> Iterable[Line]:
-        from mbplugin.report.text.stopping import estop_lines
+        from mbplugin.report.text.stop import estop_lines
 
         return estop_lines(stop, width, units)
 

@@ -16,7 +16,7 @@ import mbplugin as mb
 from mbplugin.model.mechanism import WORLD, Body, Coupling, Mechanism, Term
 from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import Pose
-from mbplugin.report.text.stopping import estop_lines
+from mbplugin.report.text.stop import estop_lines
 from mbplugin.stopping.batch import ArmStopper, CompiledStop
 from mbplugin.stopping.outcome import StopReport
 

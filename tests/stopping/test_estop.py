@@ -18,7 +18,7 @@ from mbplugin.model.mechanism.pair import PAIR_TYPES, Freedom
 from mbplugin.model.scene import Scene, as_scene
 from mbplugin.model.spatial import Array
 from mbplugin.report.text import plain_text
-from mbplugin.report.text.stopping import estop_lines
+from mbplugin.report.text.stop import estop_lines
 from mbplugin.simulation.impact import Transition
 from mbplugin.stopping import evaluation as impact
 from mbplugin.stopping.run import estop

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import mbplugin as mb
 from mbplugin.report.html.stopping import phases_figure
-from mbplugin.report.text.stopping import tool_sentences
+from mbplugin.report.text.stop import tool_sentences
 from places import ASSETS
 
 ARM = ASSETS / "arm_6r.urdf"

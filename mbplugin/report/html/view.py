@@ -45,7 +45,8 @@ from mbplugin.report.record import record_facts
 from mbplugin.report.text.lint import analysis_verdict, verdict
 from mbplugin.report.text.models import engines_verdict
 from mbplugin.report.text.reactions import ENERGIES
-from mbplugin.report.text.stopping import falling_sentence, table_verdict
+from mbplugin.report.text.stop import falling_sentence
+from mbplugin.report.text.stopping import table_verdict
 from mbplugin.simulation.trajectory.resampling import drawn
 from mbplugin.simulation.trajectory.trajectory import Trajectory
 from mbplugin.stopping.scenario import assumed_brakes

@@ -331,9 +331,9 @@ def _stop_lines(module: str) -> Callable[[Any, int], Iterator[Line]]:
     def lines(result: Any, width: int) -> Iterator[Line]:
         from importlib import import_module
 
-        made: Iterator[Line] = getattr(import_module("mbplugin.report.text.stopping"), f"{module}_lines")(
-            result, width
-        )
+        part = "stop" if module == "estop" else "stopping"
+        text = import_module(f"mbplugin.report.text.{part}")
+        made: Iterator[Line] = getattr(text, f"{module}_lines")(result, width)
         return made
 
     return lines
@@ -527,7 +527,7 @@ PRESENTATIONS = {
     ),
     "Calibration": Presentation(
         rows=lambda calibration: _with(_FITTED, calibration.rows),
-        document=_stop_document("calibrate", part="calibrate"),
+        document=_stop_document("calibrate"),
         lines=_stop_lines("calibrate"),
         chapter=_stop_page("calibration"),
         draw=_draw_fit,
