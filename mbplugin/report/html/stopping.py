@@ -32,7 +32,6 @@ from mbplugin.report.text.stop import (
     peak_cells,
     shared_sentence,
     tool_sentences,
-    tool_words,
 )
 from mbplugin.report.text.stopping import (
     BOUND_HEADS,
@@ -53,6 +52,7 @@ from mbplugin.report.text.stopping import (
     quantile_rows,
     row_cells,
     row_name,
+    tool_words,
     worst_cells,
     worst_start,
 )

@@ -339,13 +339,12 @@ def _stop_lines(module: str) -> Callable[[Any, int], Iterator[Line]]:
     return lines
 
 
-def _stop_document(module: str, *also: Any, part: str = "stopping") -> Callable[[Any], dict[str, Any]]:
+def _stop_document(module: str, *also: Any) -> Callable[[Any], dict[str, Any]]:
     def document(result: Any) -> dict[str, Any]:
         from importlib import import_module
 
-        made: dict[str, Any] = getattr(
-            import_module(f"mbplugin.report.documents.{part}"), f"{module}_document"
-        )(result, *also)
+        documents = import_module("mbplugin.report.documents.stopping")
+        made: dict[str, Any] = getattr(documents, f"{module}_document")(result, *also)
         return made
 
     return document
