@@ -1,4 +1,7 @@
-"""Errors that a user can cause, one sentence each: what, where, expected, remedy; and how extras are installed."""
+"""Errors that a user can cause, one sentence each: what, where, expected, remedy; and how extras are installed.
+
+Here is also how objects are checked when they are built.
+"""
 
 from __future__ import annotations
 

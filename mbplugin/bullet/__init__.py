@@ -1,4 +1,7 @@
-"""The only package that uses PyBullet: sessions, reading a live client, building mechanisms and computing motions."""
+"""The only package that uses PyBullet: sessions, reading a live client, building mechanisms and computing motions.
+
+Here are its sessions.
+"""
 
 from __future__ import annotations
 

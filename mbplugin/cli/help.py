@@ -1,4 +1,4 @@
-"""Help of commands: grouped options, an example, and commands grouped by purpose; usage errors and output formats."""
+"""The commands, and their help: grouped options, an example, commands by purpose; usage errors and output formats."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ COMMANDS = {
     ),
     "modes": Entry(
         "Compute forces and motions",
-        "modes",
+        "simulate",
         "Find the pose of rest, and its natural frequencies.",
         "mbplugin modes robot.urdf --hold j1,j2",
     ),
@@ -149,7 +149,7 @@ COMMANDS = {
     ),
     "init": Entry(
         "Set up",
-        "init",
+        "lookup",
         "Write configuration, baseline, hook and CI of a repository.",
         "mbplugin init --dry-run",
     ),
@@ -173,7 +173,7 @@ COMMANDS = {
     ),
     "server": Entry(
         "Set up",
-        "server",
+        "lookup",
         "Serve an editor: findings while a model is written, and fixes.",
         "mbplugin server",
     ),

@@ -1,4 +1,4 @@
-"""``mbplugin rule``: list the rules, or print the documentation of one; also ``config``, ``schema`` and others."""
+"""Commands that look something up or set something up: ``rule``, ``config``, ``schema``, ``init`` and others."""
 
 from __future__ import annotations
 

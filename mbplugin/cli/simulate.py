@@ -1,4 +1,4 @@
-"""``mbplugin simulate``: compute the motion of a mechanism, its energies and its joint reactions."""
+"""``mbplugin simulate``: compute a motion, its energies and joint reactions; and ``mbplugin modes``."""
 
 from __future__ import annotations
 

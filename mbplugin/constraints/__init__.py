@@ -1,4 +1,8 @@
-"""Labelled rows, the constraint matrix, its reduction to joint rates, and closing a pose."""
+"""Labelled rows, the constraint matrix, its reduction to joint rates, and closing a pose.
+
+Here are the rank tolerance with its default, contradictions of stated values, and routines of LAPACK without the import
+of ``scipy.linalg``.
+"""
 
 from __future__ import annotations
 

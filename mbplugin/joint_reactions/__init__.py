@@ -1,4 +1,4 @@
-"""Joint reactions at a state, and what determines them."""
+"""Joint reactions at a state, and what determines them; here the closed state at which they are computed."""
 
 from __future__ import annotations
 

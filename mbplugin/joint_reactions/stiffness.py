@@ -1,4 +1,4 @@
-"""Flexible elements of a mechanism (pairs and bodies), as flexibility of the constraint rows."""
+"""Flexible elements of a mechanism (pairs and bodies) as flexibility of the rows, and a mechanism under its loads."""
 
 from __future__ import annotations
 

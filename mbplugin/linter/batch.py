@@ -1,4 +1,4 @@
-"""Linting of many files: each is linted separately, so that an error in one does not stop the others."""
+"""Linting of many files: one by one or in processes, from kept reports, and again when a file changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The model: the mechanism, its state, and the forces on it. Only values: no files, no physics engine."""
+"""The model: the mechanism, its state, and the forces on it. Only values: no files, no physics engine.
+
+Here are the names that users, files and documents share.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Separate processes: isolated Python, third-party engines with limits, supervised commands."""
+"""Separate processes: isolated Python, third-party engines with limits, supervised commands.
+
+Here is what every process of the package begins with: it imports nothing from the working folder, whose files are not
+trusted. This file imports only modules that every interpreter has already loaded, since it may run before the search
+path is cleaned.
+"""
 
 import os
 import sys

@@ -4,6 +4,9 @@ The process sets it up itself before it reads the file, and it cannot be removed
 raised, no way to gain privileges, a filter of system calls (seccomp), and Landlock. The filter is a list of allowed
 calls, so that calls added by later Linux versions are refused. If the system lacks one of these mechanisms, the
 process continues with the others; :class:`Raised` states which ones are in force.
+
+Nor does a process read the settings of libraries in the working folder: Matplotlib reads ``./matplotlibrc`` on import,
+which can make it run a program (LaTeX), and numba reads ``./.numba_config.yaml`` on import and at every compilation.
 """
 
 from __future__ import annotations

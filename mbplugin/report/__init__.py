@@ -1,4 +1,7 @@
-"""Reports: the results of a run as text and pages for people, and as JSON and other formats for programs."""
+"""Reports: the results of a run as text and pages for people, and as JSON and other formats for programs.
+
+Here are the formats of all commands, and one-line summaries.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""Lint reports for other programs: SARIF 2.1.0, GitHub annotations, GitLab Code Quality and JUnit XML."""
+"""Reports for other programs: SARIF 2.1.0, GitHub annotations, GitLab Code Quality, JUnit XML and pull requests.
+
+In the comment on a pull request, whatever a file states (names, numbers with their units, causes) stands in code
+spans on one line without backticks and bars, in which GitHub renders no markdown, no HTML, no mention and no link. The
+review is the JSON that GitHub takes at ``POST /repos/…/pulls/…/reviews``: a suggestion replaces whole lines, and GitHub
+takes it only on lines that the pull request adds or changes.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Stops of a moving robot."""
+"""Stops of a moving robot.
+
+Here are bounds that many random stops support: order statistics.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Windows, pictures and films of a robot, drawn by PyBullet."""
+"""Windows, pictures and films of a robot, drawn by PyBullet; here what they show of a scene and its results."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from markdown_it.token import Token
 
 import mbplugin as mb
 from command_line import ORACLES, call
-from mbplugin.report.ci import LONGEST, MARKER, code, diff_comment
+from mbplugin.report.ci import LONGEST_COMMENT, MARKER, code, diff_comment
 
 #: What would be a mention, a link, HTML, a heading, a cell, a fold, an end of a comment, or a command of a runner.
 HOSTILE = (
@@ -162,7 +162,7 @@ def test_a_long_comment_fits_and_says_what_is_left_out(tmp_path: Path) -> None:
     names = tuple(f"{'ä' * 80}{k}" for k in range(400))
     a, b = models(tmp_path, names)
     text = call("diff", a, b, "--output-format", "github").out
-    assert LONGEST - 2000 < len(text) <= LONGEST < 65_536
+    assert LONGEST_COMMENT - 2000 < len(text) <= LONGEST_COMMENT < 65_536
     left = re.search(r"\*\*(\d+) rows more\*\*: run `mbplugin diff`", text)
     assert left and int(left[1]) + text.count("\n| mass | ") + text.count("\n| effort limit | ") >= 400
     assert text.rstrip().endswith("</sub>") and text.count("<details>") == text.count("</details>") == 1

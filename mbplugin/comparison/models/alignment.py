@@ -1,4 +1,7 @@
-"""How the link frames of two models lie to each other: the choice at which most of a body's contents agree."""
+"""How the link frames of two models lie to each other: the choice at which most of a body's contents agree.
+
+Here is also what a change of the robot does to the time and the travel of each joint in an emergency stop.
+"""
 
 from __future__ import annotations
 

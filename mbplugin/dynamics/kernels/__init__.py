@@ -2,6 +2,8 @@
 
 World axes throughout, every body's quantities at its centre of mass, so inertias move to the parent by
 a shift of reference point and no rotation. Bodies joined by fixed pairs are one composite body here.
+
+Here is the motion of the bodies along the tree.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Computations shared by several rules."""
+"""Computations shared by several rules; here how findings list elements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rounded angle literals in loops, and analysis of the loops with the intended angles."""
+"""Rounded angle literals in loops, analysis with the intended angles, and what other simulators read differently."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules about reactions that a rigid model cannot determine, and about the bodies that carry them."""
+"""Rules about brakes, and about reactions that a rigid model cannot determine and the bodies that carry them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kinematic pairs: the relative motions that they allow between two bodies, and their joint frames."""
+"""Kinematic pairs and contact points: the relative motions that they allow between two bodies, and their frames."""
 
 from __future__ import annotations
 

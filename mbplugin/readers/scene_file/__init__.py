@@ -1,4 +1,7 @@
-"""The ``.scene.toml`` file: models, closures and everything around them, as one scene."""
+"""The ``.scene.toml`` file: models, closures and everything around them, as one scene.
+
+Here is its grammar.
+"""
 
 from __future__ import annotations
 

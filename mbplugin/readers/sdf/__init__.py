@@ -1,4 +1,4 @@
-"""Read SDF as a scene."""
+"""Read SDF as a scene; here the elements and attributes that SDF has."""
 
 from __future__ import annotations
 

@@ -26,8 +26,7 @@ _MODULES: dict[str, tuple[DocumentName, ...]] = {
     "lint": ("lint",),
     "models": ("matrix", "rule", "diff", "engines", "close", "view", "config"),
     "motions": ("reactions", "simulate", "crosscheck"),
-    "stopping": ("estop", "stop-table", "worst-stop", "sweep", "distance"),
-    "calibrate": ("calibrate",),
+    "stopping": ("estop", "stop-table", "worst-stop", "sweep", "distance", "calibrate"),
     "installation": ("doctor", "init"),
     "modes": ("modes",),
 }

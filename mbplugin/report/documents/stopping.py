@@ -1,4 +1,4 @@
-"""The JSON documents of stops, from ``mbplugin estop`` to ``sweep`` (contract: keys may be added, never renamed)."""
+"""The JSON documents of stops, from ``estop`` to ``calibrate`` (contract: keys may be added, never renamed)."""
 
 from __future__ import annotations
 

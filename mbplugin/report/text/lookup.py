@@ -1,4 +1,4 @@
-"""The constraint matrix, rules, settings and comparisons with earlier reports as text."""
+"""The constraint matrix, rules, settings, installations and comparisons with earlier reports as text."""
 
 from __future__ import annotations
 

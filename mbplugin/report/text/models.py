@@ -1,4 +1,4 @@
-"""Comparisons as text: of two models, of several engines, and of a closed model with the one it came from."""
+"""Comparisons as text: of two models, of engines, of a closed model with its origin; and the modes of a mechanism."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The trajectory of a motion: samples, reactions, energies, files and plots."""
+"""The trajectory of a motion: the record of its run, its samples, and the wrenches on the axes of its joints."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Instants of a motion at which a stop begins."""
+"""Instants of a motion at which a stop begins, and the decelerations stated for it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``sweep``, and its result with all data for reports."""
+"""``sweep``, its result with all data for reports, and the largest joint loads over its stops."""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""The plan of a sweep: random states, brakes and payloads, drawn from a seed for each stop."""
+"""The plan of a sweep: random states, brakes and payloads, drawn from a seed for each stop.
+
+Each stop k has the numbers of ``numpy.random.default_rng([seed, k])``, so that it depends only on the seed and its
+number. To create a generator takes longer than to draw, so the states of all generators are computed as arrays: NumPy's
+``SeedSequence``, which mixes seed and number in 32-bit words, and PCG64 (O'Neill 2014), whose n-th state follows from
+the first in one multiplication and one addition modulo 2¹²⁸.
+"""
 
 from __future__ import annotations
 
