@@ -1,4 +1,4 @@
-"""Options shared by several commands, and the parsers of their values, with units in the dimension of a joint or key."""
+"""Options shared by several commands, and the parsers of their values: numbers with units in their dimension."""
 
 from __future__ import annotations
 
