@@ -16,7 +16,7 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 import numpy as np  # noqa: E402
 from _models import chain, iiwa, mjcf, pendulum, per_call, table, urdf  # noqa: E402
 
-from mbplugin.dynamics.compiler.jit import kernel  # noqa: E402
+from mbplugin.dynamics.compiler import kernel  # noqa: E402
 from mbplugin.dynamics.kernels.articulated import free_accelerations  # noqa: E402
 from mbplugin.dynamics.tree_model import ForwardDynamics  # noqa: E402
 from mbplugin.model.brakes import AppliedForces  # noqa: E402

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-from mbplugin.dynamics.compiler import OF_A_STATE, cache_root, folder_objection
 from mbplugin.errors import PACKAGES, command_for
+from mbplugin.files import OF_A_STATE, cache_root, folder_objection
 from mbplugin.phrases import cut_short, visible
 from mbplugin.processes.git import git_program
 from mbplugin.version import __version__

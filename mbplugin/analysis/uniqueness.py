@@ -13,7 +13,6 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from mbplugin.constraints import pivot_order, pivoted_qr
 from mbplugin.constraints.rank import RankedBlock, block_null_space
 from mbplugin.constraints.reduction import ReducedBlock
 from mbplugin.constraints.rows import Rows
@@ -23,7 +22,7 @@ from mbplugin.model.mechanism import WORLD, Constraint, Coupling, Driver, Lock, 
 from mbplugin.model.mechanism.identity import RowLabel
 from mbplugin.model.mechanism.kinematics import BodyPoses
 from mbplugin.model.mechanism.pair import Contact, Pair
-from mbplugin.model.spatial import MOTION_WORDS, AnyArray, Array, shift_rows
+from mbplugin.model.spatial import MOTION_WORDS, AnyArray, Array, pivot_order, pivoted_qr, shift_rows
 from mbplugin.phrases import one_line_repr
 
 # Rank comparison in absolute coordinates: X is unique iff rank C_X + rank C_Y = rank C.

@@ -38,7 +38,7 @@ def _prepared() -> int:
     from mbplugin.processes.supervised import note_interrupts
 
     note_interrupts()
-    from mbplugin.processes.walls import ignore_local_settings
+    from mbplugin.processes.supervised import ignore_local_settings
 
     ignore_local_settings()
     # imported objects live until the end of this short process; collecting them takes a tenth of the time of a lint

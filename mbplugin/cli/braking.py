@@ -20,7 +20,7 @@ from mbplugin.model.brake_law import stated_keys
 from mbplugin.phrases import ended, visible
 
 if TYPE_CHECKING:
-    from mbplugin.cli.options import Quantities
+    from mbplugin.cli.quantities import Quantities
     from mbplugin.model.brake_law import Units
     from mbplugin.model.mechanism import Mechanism
     from mbplugin.model.mechanism.pair import MotionProfile

@@ -17,7 +17,7 @@ from mbplugin.cli.braking import (
     parse_bound,
     total_bar,
 )
-from mbplugin.cli.options import named
+from mbplugin.cli.quantities import named
 from mbplugin.cli.report import (
     AS_WRITTEN,
     CommandReport,

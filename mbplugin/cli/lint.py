@@ -355,7 +355,7 @@ def _write_fixes(
 
 def _coordinates(texts: Sequence[str] | None) -> dict[str, float]:
     """Return the coordinates of ``--q``, rad and m, not checked against joints, which differ between FILEs."""
-    from mbplugin.cli.options import named
+    from mbplugin.cli.quantities import named
 
     return named(texts, "--q", lambda name: "")
 

@@ -123,7 +123,7 @@ def schema_command(
 def warmup_command(output: opt.OutputOption = None) -> None:
     """Compile what motions and stops need, and keep it, for images and CI; print how long that took."""
     begun = time.process_time()
-    from mbplugin.dynamics.compiler.jit import cache_folder
+    from mbplugin.dynamics.compiler import cache_folder
     from mbplugin.stopping.calibration.choice import compile_everything
 
     compile_everything()

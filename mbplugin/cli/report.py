@@ -27,7 +27,7 @@ from mbplugin.phrases import ended, visible
 from mbplugin.report import serialized
 
 if TYPE_CHECKING:
-    from mbplugin.cli.options import Quantities
+    from mbplugin.cli.quantities import Quantities
     from mbplugin.model.scene import Scene
     from mbplugin.report.against import Comparison, EarlierReport
     from mbplugin.report.documents import DocumentName
@@ -259,7 +259,7 @@ def quantities_of(scene: Scene, file: str, reading: Reading) -> Quantities:
     BadUsage
         A unit is unknown, or the configuration cannot be read.
     """
-    from mbplugin.cli.options import Quantities
+    from mbplugin.cli.quantities import Quantities
     from mbplugin.model.brake_law import read_units
 
     if reading.units is not None:

@@ -50,7 +50,7 @@ from mbplugin.simulation.options import MAX_SECONDS
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from mbplugin.cli.options import Quantities
+    from mbplugin.cli.quantities import Quantities
     from mbplugin.model.brake_law import Units
     from mbplugin.model.scene import Scene
     from mbplugin.report.html.chapters import Chapter

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mbplugin.constraints import pivots
 from mbplugin.errors import BadUsage, BrokenModel
 from mbplugin.model.mechanism import (
     Constraint,
@@ -35,6 +34,7 @@ from mbplugin.model.spatial import (
     cross,
     half_of,
     is_turn,
+    pivots,
     shift_rows,
     skew,
     unit,

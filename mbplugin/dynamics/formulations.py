@@ -13,11 +13,10 @@ from typing import get_args
 import numpy as np
 import scipy.linalg
 
-from mbplugin.constraints import pivot_order, solve_triangular
 from mbplugin.errors import BadUsage, MbPluginError, UnknownName, suggestion
 from mbplugin.model import Coordinates
 from mbplugin.model.mechanism.identity import RowLabel
-from mbplugin.model.spatial import AnyArray, Array
+from mbplugin.model.spatial import AnyArray, Array, pivot_order, solve_triangular
 
 COORDINATES: tuple[Coordinates, ...] = get_args(Coordinates)
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import types
 
-from mbplugin.dynamics.compiler.jit import (
+from mbplugin.dynamics.compiler import (
     Records,
     compiled,
     named_tuple,

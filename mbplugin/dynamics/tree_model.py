@@ -12,7 +12,7 @@ from mbplugin.constraints import DEFAULT_TOLERANCE
 from mbplugin.constraints.rank import rank_blocks
 from mbplugin.constraints.reduction import characteristic_length
 from mbplugin.constraints.rows import all_rows, plane_columns
-from mbplugin.dynamics.compiler.jit import Records
+from mbplugin.dynamics.compiler import Records
 from mbplugin.dynamics.formulations import Equations
 from mbplugin.dynamics.kernels import move
 from mbplugin.dynamics.kernels.articulated import (

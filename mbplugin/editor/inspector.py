@@ -15,8 +15,7 @@ import sys
 import threading
 from typing import IO, Any
 
-from mbplugin.processes.supervised import confine, memory_limited
-from mbplugin.processes.walls import ignore_local_settings
+from mbplugin.processes.supervised import confine, ignore_local_settings, memory_limited
 
 #: Address space for one request in addition to that in use, bytes.
 _MEMORY = 6 << 30

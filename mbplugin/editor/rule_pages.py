@@ -8,9 +8,8 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
-from mbplugin.dynamics.compiler import cache_root
 from mbplugin.errors import UnknownName, UnreadableFile
-from mbplugin.files import read_bounded
+from mbplugin.files import cache_root, read_bounded
 from mbplugin.linter.fixes.proposals import fix_of
 from mbplugin.linter.rule import Rule, find_rule
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mbplugin.arguments import checked
-from mbplugin.constraints import pivot_order
 from mbplugin.constraints.rank import rank_blocks
 from mbplugin.constraints.reduction import tree_motion, velocity_transformation
 from mbplugin.constraints.rows import planar_rows, rows_of
@@ -30,7 +29,7 @@ from mbplugin.model.mechanism import Lock
 from mbplugin.model.mechanism.identity import freedom_name, freedom_of
 from mbplugin.model.mechanism.kinematics import JointValues
 from mbplugin.model.scene import LoadLike, PayloadLike, Scene, read_payloads
-from mbplugin.model.spatial import AnyArray, Array, units_of
+from mbplugin.model.spatial import AnyArray, Array, pivot_order, units_of
 from mbplugin.phrases import listed, names_of
 from mbplugin.readers import ModelSource
 from mbplugin.readers.standing import standing

@@ -23,9 +23,8 @@ from typing import Any
 
 import numpy as np
 
-from mbplugin.dynamics.compiler import cache_root, private_folder
 from mbplugin.errors import BadUsage, UnreadableFile
-from mbplugin.files import Reads, read_bounded, recording_reads, version_of
+from mbplugin.files import Reads, cache_root, private_folder, read_bounded, recording_reads, version_of
 from mbplugin.formats import LINTED, SEARCHED
 from mbplugin.linter.rule import Finding, find_rule
 from mbplugin.linter.run import FRAGMENT, Report, by_severity, finding_of, lint, suppress, unused
@@ -38,8 +37,7 @@ from mbplugin.processes.foreign import (
     require_possible,
     rules_are_announced,
 )
-from mbplugin.processes.supervised import Deadline, rule_seconds, set_rule_seconds
-from mbplugin.processes.walls import ignore_local_settings
+from mbplugin.processes.supervised import Deadline, ignore_local_settings, rule_seconds, set_rule_seconds
 from mbplugin.readers.meshes import mesh_paths
 from mbplugin.readers.paths import package_of, real_path, search_folders
 from mbplugin.readers.xml import is_ros_variable

@@ -18,8 +18,8 @@ from mbplugin.errors import BrokenModel, MbPluginError
 from mbplugin.files import Reads, recording_reads
 from mbplugin.processes import LIBRARY
 from mbplugin.processes.foreign import LAST, PARENT, EngineFailed, Limits, fields_of, received, send
-from mbplugin.processes.supervised import addresses, set_soft
-from mbplugin.processes.walls import Raised, Walls, ignore_local_settings, raise_walls
+from mbplugin.processes.supervised import addresses, ignore_local_settings, set_soft
+from mbplugin.processes.walls import Raised, Walls, raise_walls
 
 #: The sandbox of this process, once a call has set it up.
 _raised: Raised | None = None

@@ -4,9 +4,6 @@ The process sets it up itself before it reads the file, and it cannot be removed
 raised, no way to gain privileges, a filter of system calls (seccomp), and Landlock. The filter is a list of allowed
 calls, so that calls added by later Linux versions are refused. If the system lacks one of these mechanisms, the
 process continues with the others; :class:`Raised` states which ones are in force.
-
-Nor does a process read the settings of libraries in the working folder: Matplotlib reads ``./matplotlibrc`` on import,
-which can make it run a program (LaTeX), and numba reads ``./.numba_config.yaml`` on import and at every compilation.
 """
 
 from __future__ import annotations
@@ -19,14 +16,10 @@ import os
 import platform
 import struct
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.machinery import ModuleSpec, PathFinder
-from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from mbplugin.processes import LIBRARY
 from mbplugin.processes.supervised import addresses, set_hard
 
 #: AUDIT_ARCH values of the machines whose system calls are known here, and the columns of their numbers.
@@ -361,70 +354,3 @@ unlinkat:263:35 write:1:64 writev:20:66
 _NUMBERS = {
     name: (int(first), int(second)) for name, first, second in (one.split(":") for one in _TABLE.split())
 }
-
-
-if TYPE_CHECKING:
-    from importlib.abc import Loader
-else:
-    # importing this module would load a dozen others and slow down every command
-    Loader = object
-
-_NAMES = ("matplotlib", "numba")
-
-
-def ignore_local_settings() -> None:
-    """Make libraries that are imported from now on ignore settings in the working folder."""
-    if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
-        sys.meta_path.insert(0, _Finder())
-
-
-@contextmanager
-def _elsewhere() -> Iterator[None]:
-    """Change to the folder of Python's library within a block."""
-    try:
-        here = os.getcwd()  # noqa: PTH109
-    except FileNotFoundError:
-        # the working folder was removed, so it holds no settings
-        yield
-        return
-    os.chdir(LIBRARY)
-    try:
-        yield
-    finally:
-        os.chdir(here)
-
-
-class _Finder:
-    """Finds the libraries as usual, but lets them be executed in another folder."""
-
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        if fullname not in _NAMES:
-            return None
-        spec = PathFinder.find_spec(fullname, path, target)
-        if spec is not None and spec.loader is not None:
-            spec.loader = _Loader(spec.loader)
-        return spec
-
-
-class _Loader(Loader):
-    """The loader of a library, which executes it in another folder."""
-
-    def __init__(self, own: Loader) -> None:
-        self._own = own
-
-    def __getattr__(self, name: str) -> object:
-        # resources of the library are read through its loader
-        return getattr(self._own, name)
-
-    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
-        return self._own.create_module(spec)
-
-    def exec_module(self, module: ModuleType) -> None:
-        with _elsewhere():
-            self._own.exec_module(module)
-        config = sys.modules.get("numba.core.config")
-        if module.__name__ == "numba" and config is not None:
-            # no settings file, or else the compiler would look for it again
-            vars(config)["_config_fname"] = os.devnull

@@ -15,7 +15,7 @@ from mbplugin.constraints.reduction import body_twists, velocity_transformation
 from mbplugin.constraints.rows import plane_columns
 from mbplugin.dynamics import body_accelerations
 from mbplugin.dynamics.absolute import AbsoluteModel, absolute_equations, without_mass
-from mbplugin.dynamics.compiler.jit import (
+from mbplugin.dynamics.compiler import (
     address_of,
     compiled,
     named_tuple,

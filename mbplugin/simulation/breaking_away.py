@@ -13,7 +13,7 @@ from math import sqrt
 
 import numpy as np
 
-from mbplugin.dynamics.compiler.jit import Records, kernel
+from mbplugin.dynamics.compiler import Records, kernel
 from mbplugin.model.spatial import AnyArray, Array
 
 #: A resistance at its bound slides if its acceleration exceeds that due to this fraction of its bound.

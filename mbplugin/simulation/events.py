@@ -10,7 +10,7 @@ import numba
 import numpy as np
 from numba import types
 
-from mbplugin.dynamics.compiler.jit import Records, address_of, compiled, function_at, kernel
+from mbplugin.dynamics.compiler import Records, address_of, compiled, function_at, kernel
 from mbplugin.dynamics.kernels.articulated import displace
 from mbplugin.dynamics.kernels.rows import RATE
 from mbplugin.dynamics.kernels.solve import row_acceleration, row_rate

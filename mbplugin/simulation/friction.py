@@ -34,10 +34,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import types
 
-from mbplugin.constraints import pivot_order, pivots
 from mbplugin.constraints.rank import sample_poses
 from mbplugin.constraints.rows import plane_columns
-from mbplugin.dynamics.compiler.jit import Records, address_of, compiled, function_at, kernel
+from mbplugin.dynamics.compiler import Records, address_of, compiled, function_at, kernel
 from mbplugin.dynamics.formulations import (
     ADMISSIBLE,
     Equations,
@@ -60,7 +59,7 @@ from mbplugin.errors import BadUsage, BrokenModel
 from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.mechanism.identity import freedom_held
 from mbplugin.model.mechanism.pair import Pair
-from mbplugin.model.spatial import ROTATION, AnyArray, Array
+from mbplugin.model.spatial import ROTATION, AnyArray, Array, pivot_order, pivots
 from mbplugin.simulation.breaking_away import break_away, column_product, true_positions
 from mbplugin.simulation.kernel_state import MATRIX, VECTOR, KernelState, load_struct
 

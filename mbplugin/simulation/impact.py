@@ -8,7 +8,6 @@ from functools import cached_property
 
 import numpy as np
 
-from mbplugin.constraints import pivot_order, solve_triangular
 from mbplugin.constraints.rank import sample_poses
 from mbplugin.constraints.reduction import body_twists
 from mbplugin.dynamics.formulations import Equations, Independent, Solution, kkt, partition
@@ -29,7 +28,7 @@ from mbplugin.model.mechanism import (
 )
 from mbplugin.model.mechanism.kinematics import coordinates_of, forward
 from mbplugin.model.mechanism.pair import Pair
-from mbplugin.model.spatial import AnyArray, Array, Pose, make_read_only
+from mbplugin.model.spatial import AnyArray, Array, Pose, make_read_only, pivot_order, solve_triangular
 from mbplugin.simulation.friction import rank_of
 from mbplugin.simulation.kernel_state import KINEMATICS, KernelState, evaluate_at
 

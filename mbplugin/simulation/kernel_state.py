@@ -16,7 +16,7 @@ from numba import types
 from numba.core import cgutils as _cgutils
 from numba.extending import intrinsic
 
-from mbplugin.dynamics.compiler.jit import (
+from mbplugin.dynamics.compiler import (
     Records,
     address_of,
     compiled,

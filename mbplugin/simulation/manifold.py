@@ -8,12 +8,12 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from mbplugin.constraints import DEFAULT_TOLERANCE, pivot_order
+from mbplugin.constraints import DEFAULT_TOLERANCE
 from mbplugin.constraints.closure import Closure, solve_at_poses
 from mbplugin.constraints.rank import View, sample_poses
 from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.mechanism.kinematics import coordinate_units, displace, rate_units
-from mbplugin.model.spatial import AnyArray, Array
+from mbplugin.model.spatial import AnyArray, Array, pivot_order
 
 #: Largest and smallest step of an independent coordinate, rad or characteristic lengths.
 _STEP, _SMALLEST = 0.08, 5e-4

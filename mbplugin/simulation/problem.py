@@ -14,7 +14,7 @@ from numba import types
 from mbplugin.constraints.rank import View
 from mbplugin.constraints.rows import plane_columns
 from mbplugin.constraints.stated_state import consistent_state
-from mbplugin.dynamics.compiler.jit import compiled, kernel
+from mbplugin.dynamics.compiler import compiled, kernel
 from mbplugin.dynamics.kernels.articulated import displace
 from mbplugin.dynamics.kernels.solve import row_rate
 from mbplugin.dynamics.tree_model import TreeModel, massless_joint, tree_model, without_mass

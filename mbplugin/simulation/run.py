@@ -15,7 +15,7 @@ from mbplugin.constraints import rank_tolerance
 from mbplugin.constraints.rank import constraint_matrix
 from mbplugin.constraints.rows import plane_columns
 from mbplugin.constraints.stated_state import stated_state
-from mbplugin.dynamics.compiler.jit import announce_compilation
+from mbplugin.dynamics.compiler import announce_compilation
 from mbplugin.dynamics.tree_model import tree_model
 from mbplugin.errors import BadNumber, BadUsage, BrokenModel, MbPluginError, UnknownName, suggestion
 from mbplugin.model.brakes import (

@@ -8,7 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-from mbplugin.dynamics.compiler.jit import arrays_of, words_of
+from mbplugin.dynamics.compiler import arrays_of, words_of
 from mbplugin.dynamics.kernels import move
 from mbplugin.dynamics.kernels.articulated import mass_matrix
 from mbplugin.dynamics.kernels.composite_bodies import carried_masses, composite_records, find_composites

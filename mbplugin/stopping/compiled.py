@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import types
 
-from mbplugin.dynamics.compiler.jit import Records, compiled, kernel, named_tuple, record_array, struct_loader
+from mbplugin.dynamics.compiler import Records, compiled, kernel, named_tuple, record_array, struct_loader
 from mbplugin.dynamics.kernels.solve import RESISTANCE
 from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.simulation.events import (

@@ -16,7 +16,7 @@ import numba
 import numpy as np
 from numba import types
 
-from mbplugin.dynamics.compiler.jit import (
+from mbplugin.dynamics.compiler import (
     Records,
     address_of,
     compiled,

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import types
 
-from mbplugin.dynamics.compiler.jit import Records, kernel, named_tuple, struct_loader
+from mbplugin.dynamics.compiler import Records, kernel, named_tuple, struct_loader
 from mbplugin.dynamics.compiler.lanes import LANES, VECTOR_OF_LANES, aligned, as_lanes
 from mbplugin.dynamics.kernels import move_single
 from mbplugin.dynamics.many_states import LANED_COMPOSITE, LANED_RATE, in_lanes

@@ -15,7 +15,7 @@ import mbplugin as mb
 from command_line import DOOR_1, DOOR_2, FOUR_BAR, call
 from mbplugin.analysis import METHODS
 from mbplugin.cli.app import application
-from mbplugin.cli.options import named
+from mbplugin.cli.quantities import named
 from mbplugin.cli.report import Reading
 from mbplugin.errors import BadUsage
 from mbplugin.model import Method

@@ -8,7 +8,7 @@ import pytest
 
 import mbplugin as mb
 from command_line import ASSETS, call
-from mbplugin.cli.options import Quantities, matching
+from mbplugin.cli.quantities import Quantities, matching
 from mbplugin.errors import UnknownName
 from mbplugin.model.brake_law import SI
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import mbplugin as mb
-from mbplugin.dynamics.compiler.jit import Kernel, kernel
+from mbplugin.dynamics.compiler import Kernel, kernel
 from mbplugin.model.spatial import Array
 from places import ROOT
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mbplugin.dynamics.compiler import jit as first_run
+from mbplugin.dynamics import compiler as first_run
 
 
 class Terminal(io.StringIO):

@@ -16,12 +16,12 @@ from pathlib import Path
 import pytest
 
 from command_line import FOUR_BAR, ROOT, Outcome
-from mbplugin.dynamics.compiler import jit
-from mbplugin.dynamics.compiler.jit import cache_folder
+from mbplugin.dynamics import compiler as jit
+from mbplugin.dynamics.compiler import cache_folder
 
 #: Two compiled functions of one signature: the machine code of one in the place of the other would show.
 PROGRAM = """
-from mbplugin.dynamics.compiler.jit import kernel
+from mbplugin.dynamics.compiler import kernel
 
 @kernel
 def twice(number):
@@ -171,7 +171,7 @@ def test_a_kill_during_a_compilation_leaves_whole_files_or_none(after: bool, fol
 AT_ONCE = """
 import os, time
 from pathlib import Path
-import mbplugin.dynamics.compiler.jit
+import mbplugin.dynamics.compiler
 Path(f"ready-{os.getpid()}").touch()
 while not Path("go").exists():
     time.sleep(0.001)
@@ -239,7 +239,7 @@ def test_a_relative_folder_is_ignored(folder: Path) -> None:
 #: A kernel that calls another, twice with numbers that it states; the files of the other say what they are worth.
 CALLS = """
 import sys
-from mbplugin.dynamics.compiler.jit import compiled, kernel
+from mbplugin.dynamics.compiler import compiled, kernel
 from numba import types
 
 @kernel

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mbplugin.dynamics.compiler.jit import kernel
+from mbplugin.dynamics.compiler import kernel
 from mbplugin.model.spatial import AnyArray
 
 BODY = np.dtype(

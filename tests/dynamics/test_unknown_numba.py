@@ -15,7 +15,7 @@ import numba
 numba.__version__ = sys.argv[1]
 for name in ("dispatch", "pipeline", "code_library", "code_cache", "kept_form", "short_code", "elements", "borrowing"):
     sys.modules["mbplugin.dynamics.compiler." + name] = None  # importing it fails
-from mbplugin.dynamics.compiler.jit import address_of, compiled, function_at, kernel
+from mbplugin.dynamics.compiler import address_of, compiled, function_at, kernel
 
 @kernel
 def half(x):

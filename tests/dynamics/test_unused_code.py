@@ -6,7 +6,7 @@ import os
 import time
 from pathlib import Path
 
-from mbplugin.dynamics.compiler import remove_unused
+from mbplugin.files import remove_unused
 
 DAY = 24 * 3600.0
 

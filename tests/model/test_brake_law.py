@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from mbplugin.cli.braking import BrakeOption
-from mbplugin.dynamics.compiler import jit
+from mbplugin.dynamics import compiler as jit
 from mbplugin.dynamics.kernels.solve import RESISTANCE, law_of, resistance_records, sliding_forces
 from mbplugin.model.brake_law import PARTS, Brake, BrakeLaw, depends_on_rate, rate_force
 from mbplugin.model.brakes import JointBrake, stated_brake

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import scipy.linalg
 
-from mbplugin.constraints import pivoted_qr, pivots, solve_triangular
+from mbplugin.model.spatial import pivoted_qr, pivots, solve_triangular
 
 SHAPES = [(5, 3), (3, 5), (4, 4), (0, 3), (3, 0), (1, 1), (40, 30), (200, 150)]
 

@@ -13,7 +13,7 @@ from places import ROOT
 
 #: Calls that read a whole file, and what they read: files of this installation, our own output, or trusted macros.
 OWN = {
-    "dynamics/compiler/jit.py": "sources of this package",
+    "dynamics/compiler/__init__.py": "sources of this package",
     "report/record.py": "metadata of this package",
     "processes/foreign.py": "metadata of installed packages",
     "readers/xacro/__init__.py": "macros that --xacro-unsafe trusts to run programs",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mbplugin.dynamics.compiler.jit import words_of
+from mbplugin.dynamics.compiler import words_of
 from mbplugin.dynamics.tree_model import tree_model
 from mbplugin.model.brakes import AppliedForces
 from mbplugin.model.spatial import Array

@@ -19,7 +19,7 @@ from contextlib import contextmanager, suppress
 from functools import cache
 
 from mbplugin.processes import LIBRARY, foreign, foreign_child, isolated_command
-from mbplugin.processes.walls import ignore_local_settings
+from mbplugin.processes.supervised import ignore_local_settings
 
 #: The engines whose processes are forked; others import something else, or raise other walls.
 ENGINES = ("PyBullet", "MuJoCo")

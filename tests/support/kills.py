@@ -218,7 +218,7 @@ def without_privileges() -> None:
 
 def warm_up(folder: Path) -> Sweep:
     """Return a sweep that ran undisturbed, its cache made of what is kept already."""
-    from mbplugin.dynamics.compiler.jit import cache_folder
+    from mbplugin.dynamics.compiler import cache_folder
 
     sweep = Sweep(folder)
     kept = cache_folder()

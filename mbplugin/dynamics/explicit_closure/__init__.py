@@ -10,7 +10,7 @@ from math import ceil
 import numpy as np
 import scipy.linalg
 
-from mbplugin.constraints import DEFAULT_TOLERANCE, pivots
+from mbplugin.constraints import DEFAULT_TOLERANCE
 from mbplugin.dynamics.explicit_closure.newton import (
     ClosingRows,
     Layout,
@@ -25,7 +25,7 @@ from mbplugin.dynamics.formulations import Equations, Solution, solve
 from mbplugin.errors import BadNumber, BadUsage, CannotClose, UnknownName, suggestion
 from mbplugin.model.mechanism import Coupling, Driver, Mechanism
 from mbplugin.model.mechanism.pair import Pair
-from mbplugin.model.spatial import AnyArray, Array
+from mbplugin.model.spatial import AnyArray, Array, pivots
 
 #: A dyad counts as nearly flat below this sine.
 NEARLY_FLAT = 0.1

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from math import cos, sin
 
-from mbplugin.dynamics.compiler.jit import Records, kernel
+from mbplugin.dynamics.compiler import Records, kernel
 from mbplugin.dynamics.kernels.composite_bodies import FREE, TRAVEL, TURN, cross, minus, plus, scaled
 from mbplugin.model.spatial import Array
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbplugin.dynamics.compiler.jit import Records, kernel
+from mbplugin.dynamics.compiler import Records, kernel
 from mbplugin.dynamics.kernels.articulated import turn_inertia
 from mbplugin.dynamics.kernels.composite_bodies import gather
 from mbplugin.dynamics.kernels.rows import COMBINED, update_rows

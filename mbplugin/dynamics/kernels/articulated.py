@@ -14,7 +14,7 @@ from math import cos, sin, sqrt
 
 import numpy as np
 
-from mbplugin.dynamics.compiler.jit import Records, kernel
+from mbplugin.dynamics.compiler import Records, kernel
 from mbplugin.dynamics.kernels import move
 from mbplugin.dynamics.kernels.composite_bodies import cross, dot, gather, minus, plus, point_position
 from mbplugin.model.spatial import Array

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from mbplugin.dynamics.compiler.jit import Records, kernel
+from mbplugin.dynamics.compiler import Records, kernel
 from mbplugin.model.brakes import AppliedForces, rate_values, rest_values
 from mbplugin.model.mechanism import WORLD, Mechanism, TreeJoint
 from mbplugin.model.mechanism.pair import RowKind, travel_per_radian

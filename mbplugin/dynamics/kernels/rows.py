@@ -9,7 +9,7 @@ from math import atan2, floor, pi, sqrt
 
 import numpy as np
 
-from mbplugin.dynamics.compiler.jit import Records, kernel
+from mbplugin.dynamics.compiler import Records, kernel
 from mbplugin.dynamics.kernels.composite_bodies import (
     Composites,
     Vector,

@@ -11,7 +11,7 @@ from math import inf, sqrt
 
 import numpy as np
 
-from mbplugin.dynamics.compiler.jit import Records, kernel
+from mbplugin.dynamics.compiler import Records, kernel
 from mbplugin.dynamics.kernels.articulated import (
     force_innovations,
     outward,

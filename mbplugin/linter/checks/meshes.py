@@ -16,9 +16,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from mbplugin.dynamics.compiler import cache_root
 from mbplugin.errors import UnreadableFile
-from mbplugin.files import note_dependency, read_bounded, version_of
+from mbplugin.files import cache_root, note_dependency, read_bounded, version_of
 from mbplugin.model.brake_law import LARGEST
 from mbplugin.model.scene import Request, Shape
 from mbplugin.model.spatial import Array

@@ -12,7 +12,7 @@ import numpy as np
 from numba import types
 from numpy.typing import ArrayLike
 
-from mbplugin.dynamics.compiler.jit import Records, address_of, compiled, function_at, kernel
+from mbplugin.dynamics.compiler import Records, address_of, compiled, function_at, kernel
 from mbplugin.dynamics.kernels.articulated import displace, increment_rate
 from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.simulation.events import EVENT_FUNCTION, clear_candidates, mark_overloaded, sign_changes

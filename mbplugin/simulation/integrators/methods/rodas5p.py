@@ -21,7 +21,7 @@ import numba
 import numpy as np
 from numba import types
 
-from mbplugin.dynamics.compiler.jit import Records, compiled, kernel
+from mbplugin.dynamics.compiler import Records, compiled, kernel
 from mbplugin.dynamics.kernels.articulated import displace
 from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.simulation.events import EVENT_FUNCTION, clear_candidates, mark_overloaded, sign_changes

@@ -20,7 +20,7 @@ import numba
 import numpy as np
 from numba import types
 
-from mbplugin.dynamics.compiler.jit import Records, compiled, kernel
+from mbplugin.dynamics.compiler import Records, compiled, kernel
 from mbplugin.dynamics.kernels.articulated import (
     collect_forces,
     displace,
