@@ -5,18 +5,9 @@ Here are the rank tolerance with its default, and contradictions of stated value
 
 from __future__ import annotations
 
-import importlib
-import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from decimal import Decimal
-from functools import cache
-from importlib.machinery import PathFinder
-from importlib.util import find_spec, module_from_spec
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from mbplugin.errors import BadUsage, ContradictedState
 from mbplugin.phrases import listed

@@ -16,7 +16,7 @@ import pytest
 import trimesh
 
 from command_line import Outcome, call
-from mbplugin.linter import batch, cache
+from mbplugin.linter import batch
 
 ARM = """<robot name="arm"><link name="base"/><link name="upper"><inertial><origin xyz="0 0 0.2"/><mass value="2"/>
 <inertia ixx="0.02" iyy="0.02" izz="0.002" ixy="0" ixz="0" iyz="0"/></inertial>
@@ -51,7 +51,7 @@ def robots(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     trimesh.creation.box((0.05, 0.05, 0.4)).export(folder / "meshes/upper.stl")
     _age(folder)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "caches"))
-    monkeypatch.delenv(cache.OFF)
+    monkeypatch.delenv(batch.OFF)
     monkeypatch.chdir(folder)
     return folder
 
@@ -75,7 +75,7 @@ def linted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return lint(target, options)
 
     monkeypatch.setattr(batch, "lint_one_of_many", counted)
-    monkeypatch.setattr(cache, "_RECENT", -3600.0)
+    monkeypatch.setattr(batch, "_RECENT", -3600.0)
     return names
 
 
@@ -313,7 +313,7 @@ def test_old_entries_make_room(robots: Path, linted: list[str], monkeypatch: pyt
     printed()
     folder = robots.parent / "caches/mbplugin/reports"
     size = sum(entry.stat().st_size for entry in folder.iterdir())
-    monkeypatch.setattr(cache, "_MOST", size // 2)
+    monkeypatch.setattr(batch, "_MOST", size // 2)
     printed("--tolerance", "1e-6")
     assert sum(entry.stat().st_size for entry in folder.iterdir()) <= size // 2
 

@@ -96,7 +96,7 @@ def test_the_child_runs_the_package_of_its_parent(tmp_path: Path) -> None:
     package = tmp_path / "mbplugin"
     processes = package / "processes"
     processes.mkdir(parents=True)
-    for name in ("__init__.py", "api.py", "version.py", "processes/__init__.py", "processes/isolation.py"):
+    for name in ("__init__.py", "api.py", "version.py", "processes/__init__.py"):
         shutil.copy(ROOT / "mbplugin" / name, package / name)
     (processes / "where.py").write_text("import mbplugin\nprint(mbplugin.__file__)\n")
     start = (

@@ -7,12 +7,10 @@ ORDER = (
     (
         "phrases",
         "errors",
-        "construction",
         "formats",
         "files",
         "version",
         "rendering",
-        "lapack",
     ),
     ("processes",),
     ("model",),
