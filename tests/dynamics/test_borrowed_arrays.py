@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import mbplugin as mb
-from mbplugin.dynamics.compiler import Kernel, kernel
+from mbplugin.dynamics.compiler import kernel
+from mbplugin.dynamics.compiler.dispatch import Kernel
 from mbplugin.model.spatial import Array
 from places import ROOT
 
