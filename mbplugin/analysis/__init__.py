@@ -428,12 +428,12 @@ def analyze(
         in the scene are held exactly while the loops are closed; contradictory values are an error. A vector
         only sets the initial guess for the closed pose. A batch (n, nq) has one such vector in each row.
     tolerance : float, optional
-        Relative rank tolerance; default: the scene's, else ``constraints.tolerance.DEFAULT_TOLERANCE``.
+        Relative rank tolerance; default: the scene's, else ``constraints.DEFAULT_TOLERANCE``.
     method : "qr", "svd", "rank", "nullspace", "dca" or "dca-extended"
     planar : "xy", "yz" or "zx", optional
     samples : int, optional
         Number of sampled poses that distinguish redundancy from a singular pose; default: the scene's, else
-        ``constraints.tolerance.DEFAULT_SAMPLES``.
+        ``constraints.DEFAULT_SAMPLES``.
     snap_angles : bool
         Read rounded angle literals as fractions of π.
     groups : sequence of sequences of constraint names

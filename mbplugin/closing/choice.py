@@ -108,7 +108,7 @@ def close(
     q : mapping or vector, optional
         Joint coordinates of the written pose, rad and m; loops are closed first.
     tolerance : float, optional
-        Relative rank tolerance; default: the scene's, else ``constraints.tolerance.DEFAULT_TOLERANCE``.
+        Relative rank tolerance; default: the scene's, else ``constraints.DEFAULT_TOLERANCE``.
     samples : int, optional
         Number of sampled poses that distinguish redundancy from a singular pose.
     driven : iterable of str, optional

@@ -214,7 +214,7 @@ def homogeneous(poses: Iterable[Pose]) -> Array:
 
 # Many joints of one type at many poses at once: X_PS, motion subspaces, steps.
 #
-# Vectorised counterpart of ``model.mechanism.joint``, which treats one joint at one pose.
+# Vectorised counterpart of ``transform`` in ``model.mechanism.pair``, which treats one joint at one pose.
 
 
 def transforms(kind: str, free: tuple[str, ...], pitch: Array, q: Array) -> tuple[Array, Array]:

@@ -77,7 +77,7 @@ def inverse_dynamics(
     damping, friction : bool
         Whether to include the joint damping and the dry friction of the file; at rest friction is zero.
     tolerance : float, optional
-        Relative rank tolerance; the scene's, else ``constraints.tolerance.DEFAULT_TOLERANCE``.
+        Relative rank tolerance; the scene's, else ``constraints.DEFAULT_TOLERANCE``.
     planar : "xy", "yz" or "zx", optional
         Compute the forces in a plane.
 

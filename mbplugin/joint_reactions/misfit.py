@@ -309,7 +309,7 @@ def misfit_response(
     stiffness, estimate, material
         As for :func:`mbplugin.joint_reactions.run.reactions`; N/m and N·m/rad.
     tolerance : float, optional
-        Relative rank tolerance; the scene's, else ``constraints.tolerance.DEFAULT_TOLERANCE``.
+        Relative rank tolerance; the scene's, else ``constraints.DEFAULT_TOLERANCE``.
     planar : "xy", "yz" or "zx", optional
         Compute the forces in a plane.
 

@@ -218,7 +218,7 @@ def reactions(
     material : "steel" or "aluminium"
         Material of estimated sections.
     tolerance : float, optional
-        Relative rank tolerance; the scene's, else ``constraints.tolerance.DEFAULT_TOLERANCE``.
+        Relative rank tolerance; the scene's, else ``constraints.DEFAULT_TOLERANCE``.
     planar : "xy", "yz" or "zx", optional
         Compute the forces in a plane; components across it are omitted.
 

@@ -125,7 +125,7 @@ def reaction_mask(
         Joints (or ``joint.freedom``) held fixed in addition to drivers and locks; None selects those that
         ``reactions`` holds. By default none, since the torque of a motor is known.
     tolerance : float, optional
-        Relative rank tolerance; the scene's, else ``constraints.tolerance.DEFAULT_TOLERANCE``.
+        Relative rank tolerance; the scene's, else ``constraints.DEFAULT_TOLERANCE``.
     planar : "xy", "yz" or "zx", optional
         Compute the forces in a plane; components outside it are not computed and False.
 

@@ -372,7 +372,7 @@ class Spring:
         return repr(self.name) if self.name else f"{self.body_a!r}–{self.body_b!r}"
 
     def force_on_a(self, p_AB_W: Array, v_AB_W: Array) -> Array:
-        """Return the force (3,) on body a, N; ``kernels/forces.py`` has a compiled version for its own records.
+        """Return the force (3,) on body a, N; ``composite_bodies.py`` of the kernels has it compiled.
 
         Parameters
         ----------

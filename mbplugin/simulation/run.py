@@ -172,7 +172,7 @@ def simulate(
     rtol, atol : float
         Tolerances of an adaptive integrator.
     tolerance : float, optional
-        Relative rank tolerance; by default the scene's, else ``constraints.tolerance.DEFAULT_TOLERANCE``.
+        Relative rank tolerance; by default the scene's, else ``constraints.DEFAULT_TOLERANCE``.
     planar : "xy", "yz" or "zx", optional
         Keep free roots in a plane.
     limits : "record", "stop" or "ignore"

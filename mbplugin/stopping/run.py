@@ -174,7 +174,7 @@ def estop(
         rad/s or m/s. By default it never does, and the outcome is ``not_stopped``.
     rtol, atol : float
     tolerance : float, optional
-        Relative rank tolerance; by default the scene's, else ``constraints.tolerance.DEFAULT_TOLERANCE``.
+        Relative rank tolerance; by default the scene's, else ``constraints.DEFAULT_TOLERANCE``.
     max_seconds : float
         Time limit of the computation, s; when it is reached, the outcome is ``budget_spent``.
     **common : StopArguments

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from command_line import ROOT
+from mbplugin.api import PUBLIC
 from rooms import ORDER
 
 PACKAGE = ROOT / "mbplugin"
@@ -95,3 +97,56 @@ def test_no_test_imports_another() -> None:
         nodes = ast.walk(ast.parse(file.read_text(encoding="utf-8")))
         names = {node.module for node in nodes if isinstance(node, ast.ImportFrom)}
         assert not names & tests.keys(), file
+
+
+#: Files of users, the group of entry points for rules, and an attribute in an example.
+NOT_OURS = {"mbplugin.toml", "model.config", "mbplugin.rules", "analysis.rank"}
+#: A place in quotation marks of code: names with dots, or a file.
+DOTTED = re.compile(r"`~?(?P<dotted>[a-z_]+(?:\.\w+)+)`")
+FILE = re.compile(r"`(?:mbplugin/)?(?P<file>[a-z_]+(?:/\w+)+\.py)`")
+
+
+def names_in(module: str) -> set[str]:
+    """Return the names at the top of a module: what it defines and what it imports."""
+    found: set[str] = set()
+    for node in ast.parse(MODULES[module].read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            found.add(node.name)
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            found |= {alias.asname or alias.name for alias in node.names}
+        else:
+            found |= {
+                one.id
+                for one in ast.walk(node)
+                if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)
+            }
+    return found
+
+
+def is_place(dotted: str) -> bool:
+    """Return True if names with dots are a module, or begin with one and lead to a name in it."""
+    parts = f"mbplugin.{dotted.removeprefix('mbplugin.')}".split(".")
+    if parts[-1] in PUBLIC and len(parts) == 2:
+        return True
+    n = next(n for n in range(len(parts), 0, -1) if ".".join(parts[:n]) in MODULES)
+    return n == len(parts) or parts[n] in names_in(".".join(parts[:n]))
+
+
+def is_file(path: str) -> bool:
+    """Return True if a path leads to a file, from the package, the repository, or a folder of the package."""
+    return any((folder / path).exists() for folder in (PACKAGE, ROOT, *PACKAGE.iterdir()))
+
+
+@pytest.mark.parametrize("room", sorted({room_of(module) for module in MODULES} - {""}))
+def test_places_that_the_code_names_exist(room: str) -> None:
+    texts = [file.read_text(encoding="utf-8") for module, file in MODULES.items() if room_of(module) == room]
+    dotted = {one["dotted"] for text in texts for one in DOTTED.finditer(text)} - NOT_OURS
+    ours = {one for one in dotted if one.split(".")[0] in {*LEVEL, "mbplugin"}}
+    files = {one["file"] for text in texts for one in FILE.finditer(text)}
+    assert not [one for one in ours if not is_place(one)] + [one for one in files if not is_file(one)]
+
+
+@pytest.mark.parametrize("page", ["CONTRIBUTING.md", "docs/architecture.md"])
+def test_files_that_the_pages_for_authors_name_exist(page: str) -> None:
+    files = {one["file"] for one in FILE.finditer((ROOT / page).read_text(encoding="utf-8"))}
+    assert files and not [one for one in files if not is_file(one) and "FORMAT" not in one]

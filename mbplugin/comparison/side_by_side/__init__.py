@@ -122,7 +122,7 @@ def engines(
     only : iterable of str, optional
         Engines to ask: ``pybullet``, ``mujoco``, ``pinocchio``; default: the first two.
     tolerance : float, optional
-        Relative rank tolerance; the scene's, else ``constraints.tolerance.DEFAULT_TOLERANCE``.
+        Relative rank tolerance; the scene's, else ``constraints.DEFAULT_TOLERANCE``.
 
     Returns
     -------
