@@ -530,7 +530,7 @@ def at_safe_points(function: Callable[[], None]) -> Iterator[None]:
 # Settings of libraries in the working folder are not read: Matplotlib reads ``./matplotlibrc`` on import, which can
 # make it run a program (LaTeX), and numba reads ``./.numba_config.yaml`` on import and at every compilation.
 
-_NAMES = ("matplotlib", "numba")
+_WITH_SETTINGS = ("matplotlib", "numba")
 
 
 def ignore_local_settings() -> None:
@@ -561,7 +561,7 @@ class _Finder:
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if fullname not in _NAMES:
+        if fullname not in _WITH_SETTINGS:
             return None
         spec = PathFinder.find_spec(fullname, path, target)
         if spec is not None and spec.loader is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -150,3 +151,16 @@ def test_places_that_the_code_names_exist(room: str) -> None:
 def test_files_that_the_pages_for_authors_name_exist(page: str) -> None:
     files = {one["file"] for one in FILE.finditer((ROOT / page).read_text(encoding="utf-8"))}
     assert files and not [one for one in files if not is_file(one) and "FORMAT" not in one]
+
+
+@pytest.mark.parametrize("module", sorted(MODULES))
+def test_a_name_at_the_top_of_a_module_is_bound_once(module: str) -> None:
+    """The second of two constants of one name would change what reads the first; linters do not look at constants."""
+    bound = Counter(
+        name.id
+        for node in ast.parse(MODULES[module].read_text(encoding="utf-8")).body
+        if isinstance(node, ast.Assign | ast.AnnAssign)
+        for name in ast.walk(node)
+        if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store) and name.id != "_"
+    )
+    assert not [name for name, times in bound.items() if times > 1]
