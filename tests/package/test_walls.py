@@ -160,7 +160,8 @@ def test_a_name_at_the_top_of_a_module_is_bound_once(module: str) -> None:
         name.id
         for node in ast.parse(MODULES[module].read_text(encoding="utf-8")).body
         if isinstance(node, ast.Assign | ast.AnnAssign)
-        for name in ast.walk(node)
-        if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store) and name.id != "_"
+        for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
+        for name in ast.walk(target)
+        if isinstance(name, ast.Name) and name.id != "_"
     )
     assert not [name for name, times in bound.items() if times > 1]
