@@ -65,7 +65,7 @@ from mbplugin.simulation.passing_marks import TimedDrive, schedule_of
 from mbplugin.simulation.problem import Problem, pose_problem
 from mbplugin.simulation.runner import Progress, Runner
 from mbplugin.simulation.steppers import CompiledStepper, Stepper
-from mbplugin.simulation.trajectory import Playback
+from mbplugin.simulation.trajectory.record import Playback
 from mbplugin.simulation.trajectory.trajectory import Trajectory
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from mbplugin.simulation.options import Budget, Options, ctrl_c_waits
 from mbplugin.simulation.passing_marks import Limits, Schedule, joint_limits, passing, passings
 from mbplugin.simulation.problem import GapWatch, Opened, Problem
 from mbplugin.simulation.steppers import Stepper
-from mbplugin.simulation.trajectory import Grid, Phases, Record, make_step, make_steps, sample
+from mbplugin.simulation.trajectory.record import Grid, Phases, Record, make_step, make_steps, sample
 
 #: Steps per chunk while rows are singular.
 _CAUTIOUS = 4

@@ -43,7 +43,7 @@ def test_what_is_no_number_is_refused() -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="SciPy's package names the folder of its libraries there")
 def test_scipy_is_not_imported_and_can_be_afterwards() -> None:
     code = (
-        "import sys, numpy as np; from mbplugin.constraints import pivots; pivots(np.eye(2));"
+        "import sys, numpy as np; from mbplugin.model.spatial import pivots; pivots(np.eye(2));"
         "assert 'scipy' not in sys.modules; import scipy.linalg;"
         "assert scipy.linalg.lapack._flapack is sys.modules['scipy.linalg._flapack'];"
         "print(scipy.linalg.qr(2 * np.eye(2), mode='r')[0][0, 0])"

@@ -17,7 +17,7 @@ OWN = {
     "report/record.py": "metadata of this package",
     "processes/foreign.py": "metadata of installed packages",
     "readers/xacro/__init__.py": "macros that --xacro-unsafe trusts to run programs",
-    "report/html/page.py": "resources of this package",
+    "report/html/__init__.py": "resources of this package",
     "files.py": "what this run has just written",
 }
 

@@ -28,7 +28,8 @@ from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.scene import Load
 from mbplugin.model.spatial import COMPONENTS, AnyArray, Array
 from mbplugin.simulation.friction import Handling
-from mbplugin.simulation.trajectory import Held, Samples, StatedStiffness
+from mbplugin.simulation.trajectory import Samples, StatedStiffness
+from mbplugin.simulation.trajectory.axis import Held
 
 if TYPE_CHECKING:
     from mbplugin.joint_reactions.flexible import StiffnessLike

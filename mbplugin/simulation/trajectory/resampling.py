@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from mbplugin.simulation.passing_marks import Event
-    from mbplugin.simulation.trajectory import Playback, Samples
+    from mbplugin.simulation.trajectory import Samples
+    from mbplugin.simulation.trajectory.record import Playback
 
 _Motion = TypeVar("_Motion", bound="Samples")
 

@@ -21,7 +21,7 @@ from mbplugin.model.mechanism.kinematics import forward
 from mbplugin.model.mechanism.pair import Pair, RowKind, travel_per_radian
 from mbplugin.model.spatial import COMPONENTS, AnyArray, Array, cross, make_read_only, units_of
 from mbplugin.simulation.friction import AT_REST, Handling, LoadFriction, pull_rows, rates_of
-from mbplugin.simulation.trajectory import Held, held_mechanisms
+from mbplugin.simulation.trajectory.axis import Held, held_mechanisms
 
 if TYPE_CHECKING:
     from mbplugin.simulation.trajectory import Samples
