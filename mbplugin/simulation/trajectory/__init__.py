@@ -11,7 +11,8 @@ import numpy as np
 
 from mbplugin.constraints import DEFAULT_TOLERANCE
 from mbplugin.model.brakes import AppliedForces
-from mbplugin.model.mechanism import Constraint, Mechanism, Pair
+from mbplugin.model.mechanism import Constraint, Mechanism
+from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import Array, make_read_only
 from mbplugin.simulation import MotionRange
 from mbplugin.simulation.options import Outcome
