@@ -87,15 +87,8 @@ from mbplugin.model.scene import (
 from mbplugin.model.spatial import Array, shift_rows
 from mbplugin.phrases import listed
 from mbplugin.readers import ModelSource, contacts_in, model_of
-from mbplugin.readers.standing import (
-    ContactLike,
-    Stance,
-    read_contacts,
-    require_on_shapes,
-    stance_of,
-    standing,
-    stands,
-)
+from mbplugin.readers.contact_points import compare_points, require_different
+from mbplugin.readers.standing import ContactLike, Stance, read_contacts, stance_of, standing, stands
 
 if TYPE_CHECKING:
     from mbplugin.joint_reactions.many_poses import PoseReactions
@@ -256,9 +249,12 @@ def reactions(
     state = noting_masses(closed_state(model, q, qd, qdd, tolerance, planar), model, payload)
     applied = applied_to(state, model, loads, payload)
     warn_of(implausible(state.mech, state.qd, applied.payloads))
-    stated = contacts_of(state, model, touched, contacts is not True)
+    state, stated = contacts_of(state, model, touched, contacts is not True)
     ground = stance_under(state, model, stance, friction)
-    state, seen = touching(state, (*stated, *(ground.contacts if ground else ())))
+    together = (*stated, *(ground.contacts if ground else ()))
+    if contacts is not True:
+        require_different(together, state.mech, state.motion.poses)
+    state, seen = touching(state, together)
     held, assumed, system, found = held_under(state, model, applied, hold)
     falls = stance is None and not seen and found.share > state.tolerance
     if falls and stands(model, qd, qdd):
@@ -316,19 +312,25 @@ def noting_masses(state: ClosedState, model: Model, payloads: Iterable[PayloadLi
 
 def contacts_of(
     state: ClosedState, model: Model, contacts: Iterable[ContactLike], compared: bool
-) -> tuple[Contact, ...]:
-    """Return the contacts of the scene and the call, whose points are ``compared`` with the shapes of the scene.
+) -> tuple[ClosedState, tuple[Contact, ...]]:
+    """Return the contacts of the scene and the call, and the state with notes on what is odd about their points.
+
+    Parameters
+    ----------
+    compared : bool
+        Whether to compare the points with the bodies; those of an engine are on them.
 
     Raises
     ------
     BadUsage
         A point is not on the surface of a body.
     """
-    own = model.contacts if isinstance(model, Scene) else ()
-    found = read_contacts(state.mech, (*own, *contacts))
-    if compared and isinstance(model, Scene):
-        require_on_shapes(model, state.mech, state.motion.poses, found)
-    return found
+    scene = model if isinstance(model, Scene) else None
+    found = read_contacts(state.mech, (*(scene.contacts if scene else ()), *contacts))
+    if compared and found:
+        odd = compare_points(scene, state.mech, state.motion.poses, found)
+        state = replace(state, notes=(*state.notes, *odd))
+    return state, found
 
 
 def stance_under(
