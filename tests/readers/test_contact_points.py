@@ -261,6 +261,28 @@ def test_a_foot_without_inertia_has_the_size_of_all_that_is_welded_to_it():
     assert any("9.01 m from the center of mass of 'foot'" in note for note in far.notes)
 
 
+def test_bodies_that_are_welded_together_have_one_radius_of_gyration():
+    # 10 kg each, 6 m apart: a radius of gyration of 3.02 m about the middle, 0.387 m alone
+    mech = crate(mb.Body("a far one", 10.0, np.array([6.0, 0, 0.5]), np.eye(3)))
+    said = [
+        note for note in mb.reactions(mech, contacts=feet([5, 0, 0], [70, 0, 0])).notes if "mass of 'a'" in note
+    ]
+    assert len(said) == 1 and "'contact a 6' is 67 m" in said[0]
+    assert f"{np.hypot(67, 0.5) / np.sqrt(9 + 3 / 20):.3g} times its size" in said[0]
+
+
+def test_both_bodies_of_a_contact_are_compared():
+    box = Shape("collision", "box", (2.0, 2.0, 1.0), Pose(np.eye(3), np.array([0, 0, 0.5])))
+    top = mb.Body("b", 1.0, np.array([0, 0, 1.5]), np.eye(3))
+    mech = mb.Mechanism("stack", (*crate().bodies, top))
+    scene = Scene(mech, state_at_home(mech), shapes={"a": (box,)})
+    # a lies 30 mm lower at this pose
+    poses = forward(mech, np.array([0, 0, 0.47, 0, 0, 0, 1, 0, 0, 1.5, 0, 0, 0, 1]))
+    on_top = mb.Contact("pad", "b", np.array([0, 0, 1.0]), np.array([0, 0, 1.0]), 0.5, "a")
+    (said,) = compare_points(scene, mech, poses, [on_top])
+    assert "'pad' is 30 mm away from the collision shapes of 'a'" in said
+
+
 def test_a_body_is_as_large_as_the_distance_to_its_joints():
     """Both have a placeholder inertia; the joint of the bar says how long that is."""
     bar = mb.Body("bar", 1.0, np.zeros(3), 1e-6 * np.eye(3))
