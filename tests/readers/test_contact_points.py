@@ -265,7 +265,9 @@ def test_bodies_that_are_welded_together_have_one_radius_of_gyration():
     # 10 kg each, 6 m apart: a radius of gyration of 3.02 m about the middle, 0.387 m alone
     mech = crate(mb.Body("a far one", 10.0, np.array([6.0, 0, 0.5]), np.eye(3)))
     said = [
-        note for note in mb.reactions(mech, contacts=feet([5, 0, 0], [70, 0, 0])).notes if "mass of 'a'" in note
+        note
+        for note in mb.reactions(mech, contacts=feet([5, 0, 0], [70, 0, 0])).notes
+        if "mass of 'a'" in note
     ]
     assert len(said) == 1 and "'contact a 6' is 67 m" in said[0]
     assert f"{np.hypot(67, 0.5) / np.sqrt(9 + 3 / 20):.3g} times its size" in said[0]
