@@ -259,7 +259,7 @@ def test_without_its_resets_a_diverged_state_is_a_sentence(falling) -> None:
         watch.update()
         data.qpos[2] = np.nan
         mujoco.mj_step(model, data)
-        with pytest.raises(BadUsage, match="at 0.1 s the state of MuJoCo's data is not a number") as error:
+        with pytest.raises(BadUsage, match=r"at 0\.1 s the state of MuJoCo's data is not a number") as error:
             watch.update()
         assert one_sentence(error.value)
         assert any("MuJoCo warned: a coordinate was not a number" in note for note in watch.notes)
