@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import isfinite
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -435,14 +436,21 @@ def _constraint(
     values = (system.scale * resolution.multipliers)[at]
     values.setflags(write=False)
     sources = source[at]
+    limits = [_limits(bounds, at.start + k) for k in range(len(sources))]
     components = tuple(
-        ComponentReaction(c, unit, bool(unique), None if s is None else float(value), s)
-        for c, unit, unique, value, s in zip(
-            rows.components, system.units[at], system.unique[at], values, sources, strict=True
+        ComponentReaction(
+            c,
+            unit,
+            bool(unique),
+            None if s is None else float(value),
+            s,
+            None,
+            *(_NO_LIMITS if unique else own),
+        )
+        for c, unit, unique, value, s, own in zip(
+            rows.components, system.units[at], system.unique[at], values, sources, limits, strict=True
         )
     )
-    if bounds is not None:
-        components = tuple(_with_bounds(c, bounds, at.start + k) for k, c in enumerate(components))
     pair = system.mech.pair_by_name.get(verdict.name)
     known = np.where([s is None for s in sources], np.nan, values)
     constraint = system.constraint_by_name[verdict.name]
@@ -468,13 +476,16 @@ def _constraint(
     )
 
 
-def _with_bounds(component: ComponentReaction, bounds: Bounds, row: int) -> ComponentReaction:
-    if component.unique or not bounds.bounded_by.get(row):
-        return component
-    lower, upper = (
-        float(end) if np.isfinite(end) else None for end in (bounds.lower[row], bounds.upper[row])
-    )
-    return replace(component, lower=lower, upper=upper, bounded_by=bounds.bounded_by[row])
+_Limits = tuple[float | None, float | None, tuple[str, ...] | None]
+_NO_LIMITS: _Limits = (None, None, None)
+
+
+def _limits(bounds: Bounds | None, row: int) -> _Limits:
+    """Return the smallest and largest value of a row, None where it has none, and what bounds it."""
+    if bounds is None or not bounds.bounded_by.get(row):
+        return _NO_LIMITS
+    lower, upper = float(bounds.lower[row]), float(bounds.upper[row])
+    return lower if isfinite(lower) else None, upper if isfinite(upper) else None, bounds.bounded_by[row]
 
 
 def _wrench(L: Array, values: Array) -> Array:
