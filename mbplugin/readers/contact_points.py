@@ -15,9 +15,9 @@ from typing import NamedTuple
 import numpy as np
 
 from mbplugin.errors import BadUsage
-from mbplugin.model.mechanism.contact import Contact
+from mbplugin.model.mechanism import WORLD, Mechanism
 from mbplugin.model.mechanism.kinematics import BodyPoses, rigid_groups
-from mbplugin.model.mechanism.mechanism import WORLD, Mechanism
+from mbplugin.model.mechanism.pair import Contact
 from mbplugin.model.scene import Scene, Shape
 from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.phrases import Assumption, counted, listed
