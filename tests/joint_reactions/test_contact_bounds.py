@@ -587,6 +587,18 @@ def test_an_analysis_that_cannot_take_contacts_says_so(options, words):
         mb.analyze(table(), **options)
 
 
+def test_contacts_hold_at_the_pose_only_so_that_no_others_are_sampled_unless_asked_for():
+    X = Pose(np.array([[0.0, 0, 1], [1, 0, 0], [0, 1, 0]]), np.array([0, 0, 0.5]))
+    wing = Body("wing", 1.0, np.array([0, 2.0, 0.5]), np.eye(3))
+    mech = Mechanism("table", (*table().bodies, wing), (Pair("hinge", "revolute", "top", "wing", X, X),))
+    legs = [
+        *feet(0.0),
+        {"body_a": "wing", "name": "under", "point": [0, 3, 0], "normal": [0, 0, 1], "mu": 0.0},
+    ]
+    assert mb.analyze(mech, contacts=legs).samples == 0
+    assert mb.analyze(mech, contacts=legs, samples=3).samples == 3
+
+
 # Cables and bearings that act on one side.
 
 
