@@ -1,9 +1,9 @@
 """Contact points that a user states, compared with the bodies that touch there.
 
-A point is compared with the collision shapes of a body, or else with its visual shapes. A body whose shapes are unknown
-still has a size: its radius of gyration, with all that is rigidly connected to it, and the distance to its joints. What
-cannot be a contact is refused: two contacts at one point, and a point that is clearly not on the collision shapes.
-Smaller deviations are taken as stated, and said.
+A point is compared with the collision shapes of a body; visual ones may leave out the legs of a table. A body without
+collision shapes still has a size: its radius of gyration, with all that is rigidly connected to it, and the distance to
+its joints. What cannot be a contact is refused: two contacts at one point, and a point that is clearly not on the
+collision shapes. Smaller deviations are taken as stated, and said.
 """
 
 from __future__ import annotations
@@ -70,11 +70,11 @@ def compare_points(
     notes: list[str] = []
     sizes = _Sizes(mech, poses)
     for name, points in touching.items():
-        role, surfaces = _surfaces(scene, name) if scene is not None else ("", [])
+        surfaces = _surfaces(scene, name) if scene is not None else []
         if surfaces:
             X_LW = poses.of(mech.body_index[name]).inverse()
             local = {contact: X_LW.apply(point) for contact, point in points.items()}
-            notes.extend(_beside_shapes(name, role, surfaces, local))
+            notes.extend(_beside_shapes(name, surfaces, local))
         else:
             notes.extend(_far_away(name, points, *sizes.of(name)))
     return tuple(notes)
@@ -140,9 +140,7 @@ class _Surface(NamedTuple):
     is_mesh: bool = False
 
 
-def _beside_shapes(
-    body: str, role: str, surfaces: Sequence[_Surface], points: dict[str, Array]
-) -> Iterator[str]:
+def _beside_shapes(body: str, surfaces: Sequence[_Surface], points: dict[str, Array]) -> Iterator[str]:
     """Yield a sentence on the points (3,), in the link frame, that are outside, and one on those inside of a body."""
     inside: dict[str, float] = {}
     outside: dict[str, float] = {}
@@ -152,9 +150,9 @@ def _beside_shapes(
         away, of_hull = (min(distances) for distances in zip(*found, strict=True))
         # engines replace a mesh by its hull, which a mesh with a hollow does not fill: inside of it nothing is refused
         deep = min((d for s, (d, _) in zip(surfaces, found, strict=True) if not s.is_mesh), default=0.0)
-        if role == "collision" and of_hull > limit:
+        if of_hull > limit:
             raise _off(name, body, f"{of_hull:.3g} m away from", limit)
-        if role == "collision" and -deep > limit:
+        if -deep > limit:
             raise _off(name, body, f"{-deep:.3g} m inside", limit)
         # a point on either surface is on the body
         beside = min(abs(away), abs(of_hull))
@@ -162,7 +160,7 @@ def _beside_shapes(
             (inside if away < 0 else outside)[name] = beside
     for depths, how in ((inside, "inside"), (outside, "away from")):
         if depths:
-            yield _said(depths, f"{how} the {role} shapes of {body!r}", f"{how} {body}")
+            yield _said(depths, f"{how} the collision shapes of {body!r}", f"{how} {body}")
 
 
 def _off(contact: str, body: str, how: str, limit: float) -> BadUsage:
@@ -187,18 +185,11 @@ def _said(depths: dict[str, float], where: str, short: str) -> Assumption:
     return Assumption(sentence, f"{counted(count, 'contact')} up to {largest} {short}")
 
 
-def _surfaces(scene: Scene, body: str) -> tuple[str, list[_Surface]]:
-    """Return the role of the shapes that bound a body, and for each the distances of a point and its size, m.
-
-    No shapes if the surface of one of them is unknown.
-    """
-    own = scene.shapes.get(body, ())
-    for role in ("collision", "visual"):
-        shapes = [shape for shape in own if shape.role == role]
-        if shapes:
-            found = [one for shape in shapes if (one := _surface(shape, scene)) is not None]
-            return role, found if len(found) == len(shapes) else []
-    return "", []
+def _surfaces(scene: Scene, body: str) -> list[_Surface]:
+    """Return the surfaces of the collision shapes of a body; empty if one of them is unknown."""
+    shapes = [shape for shape in scene.shapes.get(body, ()) if shape.role == "collision"]
+    found = [one for shape in shapes if (one := _surface(shape, scene)) is not None]
+    return found if len(found) == len(shapes) else []
 
 
 def _surface(shape: Shape, scene: Scene) -> _Surface | None:

@@ -137,10 +137,12 @@ def test_several_points_of_a_body_are_one_sentence_with_the_largest_depth():
     assert inside.short == "2 contacts up to 30 mm inside a"
 
 
-def test_visual_shapes_stand_in_for_missing_ones_and_refuse_nothing():
+def test_visual_shapes_may_leave_out_a_leg_and_are_not_compared():
+    """The size of the body counts instead: here a radius of gyration of √1.5 m."""
     box = Shape("visual", "box", (2.0, 1.0, 0.4), Pose.identity())
-    (said,) = compared(of_shape(box), [0, 0, -0.5])
-    assert "'c0' is 300 mm away from the visual shapes of 'a'" in said
+    assert not compared(of_shape(box), [0, 0, -0.9])
+    (said,) = compared(of_shape(box), [0, 0, -25.0])
+    assert "25 m from the center of mass of 'a'" in said
     ball = Shape("collision", "sphere", (0.5,), Pose.identity())
     assert not compared(of_shape(box, ball), [0, 0, -0.5])
 
