@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
@@ -51,12 +51,13 @@ from mbplugin.model.scene import Scene, State, duties, mechanism_of, option_of
 from mbplugin.model.spatial import Array
 from mbplugin.phrases import counted, one_line
 from mbplugin.processes.foreign import without_collections
-from mbplugin.readers import ModelSource, model_of, reload
+from mbplugin.readers import ModelSource, client_id, contacts_in, model_of, reload
 from mbplugin.rendering import Result
 
 if TYPE_CHECKING:
     from mbplugin.analysis.dca import DcaResult
     from mbplugin.analysis.many_poses import PoseAnalyses
+    from mbplugin.readers.standing import ContactLike
 
 
 # Different uniqueness tests for the reactions of a group of constraints.
@@ -393,6 +394,7 @@ def analyze(
     samples: int | None = None,
     snap_angles: bool = False,
     groups: Sequence[Sequence[str]] = (),
+    contacts: Iterable[ContactLike] | bool = (),
 ) -> Analysis: ...
 @overload
 def analyze(
@@ -405,6 +407,7 @@ def analyze(
     samples: int | None = None,
     snap_angles: bool = False,
     groups: Sequence[Sequence[str]] = (),
+    contacts: Iterable[ContactLike] | bool = (),
 ) -> Any: ...
 @checked
 def analyze(
@@ -417,6 +420,7 @@ def analyze(
     samples: int | None = None,
     snap_angles: bool = False,
     groups: Sequence[Sequence[str]] = (),
+    contacts: Iterable[ContactLike] | bool = (),
 ) -> Analysis | PoseAnalyses:
     """Close the pose of a scene or mechanism and analyze its constraints there; or those of n poses, as arrays.
 
@@ -437,12 +441,16 @@ def analyze(
     snap_angles : bool
         Read rounded angle literals as fractions of π.
     groups : sequence of sequences of constraint names
+    contacts : iterable or bool, optional
+        Contact, or mappings with the keys of a scene's ``[[contact]]``: all of them hold at this pose, and count beside
+        the joints. Those of the scene count with them. True takes those of a live PyBullet client, or of the scene.
+        No poses are sampled then by default, as contacts hold at one pose.
 
     Returns
     -------
     Analysis or PoseAnalyses
         For a batch: ranks, singular values and unique components, an array each with a first axis over the n poses.
-        It takes no samples and no groups, and no method of divide and conquer.
+        It takes no samples, no groups, no contacts, and no method of divide and conquer.
 
     Raises
     ------
@@ -461,6 +469,7 @@ def analyze(
     ImplausibleValue
         A mechanism has a negative mass, or a coordinate is probably in another unit.
     """
+    touching = contacts_in(mech) if contacts is True and client_id(mech) is not None else contacts
     mech = model_of(mech)
     if snap_angles:
         if not isinstance(mech, Scene):
@@ -477,7 +486,14 @@ def analyze(
 
         _check(tolerance, samples or 0, method)
         _check_batch(samples, groups, method)
+        if touching:
+            raise BadUsage("a batch of poses takes no contacts", remedy="analyze the poses one by one")
         return analyze_poses(mechanism, joint_vectors(mechanism, q), tolerance, planar)
+    if touching:
+        if method.startswith("dca"):
+            raise BadUsage(f"the method {method!r} takes no contacts", expected="qr, svd, rank or nullspace")
+        mechanism = _with_contacts(mech, mechanism, touching)
+        samples = samples or 0
     return analyze_mechanism(
         mechanism,
         stated=stated_state(mech, q, closing=True),
@@ -488,6 +504,31 @@ def analyze(
         groups=groups,
         kept={name: tuple(duty.text for duty in own) for name, own in duties(mech).items()},
     )
+
+
+def _with_contacts(
+    model: Scene | Mechanism, mech: Mechanism, contacts: Iterable[ContactLike] | Literal[True]
+) -> Mechanism:
+    """Return the mechanism with contacts that hold: those of the scene, and others.
+
+    Raises
+    ------
+    BadUsage
+        There are none, or two are the same.
+    """
+    # few analyses need it, and it loads the reader of meshes
+    from mbplugin.readers.contact_points import require_different
+    from mbplugin.readers.standing import read_contacts
+
+    own = model.contacts if isinstance(model, Scene) else ()
+    if contacts is True and not own:
+        raise BadUsage(
+            f"{mech.name!r} states no contacts",
+            expected="contacts as tables, a scene with them, or a live client",
+        )
+    found = read_contacts(mech, (*own, *(() if contacts is True else contacts)))
+    require_different(found)
+    return replace(mech, contacts=found)
 
 
 @without_collections()

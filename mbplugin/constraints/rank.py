@@ -430,12 +430,15 @@ def rank_blocks(
     tolerance: float,
     q: Array | None = None,
     blocks: Sequence[Block] | None = None,
+    rows: Sequence[Rows] | None = None,
 ) -> tuple[RankedBlock, ...]:
-    """Return the blocks (all of them by default) at a pose q (nq,), with their rank at a relative tolerance."""
-    ranked = []
-    for reduced in reduce_blocks(mech, poses, find_blocks(mech) if blocks is None else blocks, columns, q):
-        ranked.append(_ranked(reduced, tolerance))
-    return tuple(ranked)
+    """Return the blocks (all of them by default) at a pose q (nq,), with their rank at a relative tolerance.
+
+    ``rows`` as for :func:`reduce_blocks`.
+    """
+    chosen = find_blocks(mech) if blocks is None else blocks
+    reduced = reduce_blocks(mech, poses, chosen, columns, q, rows)
+    return tuple(_ranked(one, tolerance) for one in reduced)
 
 
 def _ranked(reduced: ReducedBlock, tolerance: float) -> RankedBlock:

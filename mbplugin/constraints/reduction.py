@@ -605,12 +605,21 @@ def reduce_blocks(
     blocks: Sequence[Block],
     columns: tuple[int, ...],
     q: Array | None = None,
+    rows: Sequence[Rows] | None = None,
 ) -> list[ReducedBlock]:
-    """Return the scaled closure Jacobians of some blocks at a pose q (nq,), in space or in a plane."""
-    members = frozenset(name for block in blocks for name in block.constraints)
-    rows = {r.constraint: planar_rows(r, columns) for r in all_rows(mech, poses, q, names=members)}
+    """Return the scaled closure Jacobians of some blocks at a pose q (nq,), in space or in a plane.
+
+    Parameters
+    ----------
+    rows : sequence of Rows, optional
+        Those of all constraints of the blocks, in the plane, if they are known.
+    """
+    if rows is None:
+        members = frozenset(name for block in blocks for name in block.constraints)
+        rows = [planar_rows(r, columns) for r in all_rows(mech, poses, q, names=members)]
+    known = {r.constraint: r for r in rows}
     return [
-        _reduce(mech, poses, block, {name: rows[name] for name in block.constraints}, columns)
+        _reduce(mech, poses, block, {name: known[name] for name in block.constraints}, columns)
         for block in blocks
     ]
 

@@ -73,15 +73,10 @@ def contact_states(
         max(_STILL * usual, _ROUNDING * float(np.abs(motion).max(initial=0.0)))
         for usual, motion in ((np.sqrt(g * state.motion.length), twists), (g, state.accelerations))
     ]
+    moves = bool(twists.any() or state.accelerations.any())
     for contact in contacts:
-        axes = contact.axes(state.mech.gravity)
-        stuck = replace(contact, mu=contact.mu or 1.0)
-        rows = contact_rows(state.mech, stuck, poses, twists)
-        relative = [
-            sum((e @ motion[body] for body, e in rows.entries), np.zeros(3)) - rest
-            for motion, rest in ((twists, np.zeros(3)), (state.accelerations, rows.Gamma))
-        ]
-        how, direction = _how(contact, axes, relative, limits)
+        # at rest all hold, and there may be hundreds
+        how, direction = _motion(state, contact, twists, limits) if moves else ("holds", None)
         if how == "holds" or (how == "slips" and contact.mu == 0):
             carrying.append(contact)
         elif how == "slips":
@@ -93,10 +88,16 @@ def contact_states(
     return tuple(carrying), tuple(found)
 
 
-def _how(
-    contact: Contact, axes: Array, relative: Sequence[Array], limits: Sequence[float]
+def _motion(
+    state: ClosedState, contact: Contact, twists: Array, limits: Sequence[float]
 ) -> tuple[Literal["holds", "slips", "opens"], Array | None]:
-    """Return the state of a contact from its relative velocity and acceleration (3,) in its axes (3, 3), and limits."""
+    """Return the state of a contact, and its direction of slip (3,), from the twists (N, 6) and accelerations."""
+    axes = contact.axes(state.mech.gravity)
+    rows = contact_rows(state.mech, replace(contact, mu=contact.mu or 1.0), state.motion.poses, twists)
+    relative = [
+        sum((e @ motion[body] for body, e in rows.entries), np.zeros(3)) - rest
+        for motion, rest in ((twists, np.zeros(3)), (state.accelerations, rows.Gamma))
+    ]
     slip: Array | None = None
     for motion, limit in zip(relative, limits, strict=True):
         if motion[0] < -limit:

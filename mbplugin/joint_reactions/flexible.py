@@ -166,6 +166,10 @@ def resolve(
     for e in elements:
         gaps[e.rows] += e.d
     limit = np.maximum(system.zero, 1e-8)
+    if not elements:
+        # nothing gives way, and all self-stresses stay open
+        determined = system.unique | (np.sqrt(system.Z.power(2).sum(axis=1)) <= limit)
+        return Resolution(multipliers.copy(), determined, system.Z, csr_array((m, 0)))
     F = _flexibility_factor(elements, m)
     problem = LeastEnergy(
         F, F @ multipliers, gaps, uncovered & ~system.unique, float(limit.max(initial=1e-8))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import isfinite
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -87,15 +88,8 @@ from mbplugin.model.scene import (
 from mbplugin.model.spatial import Array, shift_rows
 from mbplugin.phrases import listed
 from mbplugin.readers import ModelSource, contacts_in, model_of
-from mbplugin.readers.standing import (
-    ContactLike,
-    Stance,
-    read_contacts,
-    require_on_shapes,
-    stance_of,
-    standing,
-    stands,
-)
+from mbplugin.readers.contact_points import compare_points, require_different
+from mbplugin.readers.standing import ContactLike, Stance, read_contacts, stance_of, standing, stands
 
 if TYPE_CHECKING:
     from mbplugin.joint_reactions.many_poses import PoseReactions
@@ -256,9 +250,12 @@ def reactions(
     state = noting_masses(closed_state(model, q, qd, qdd, tolerance, planar), model, payload)
     applied = applied_to(state, model, loads, payload)
     warn_of(implausible(state.mech, state.qd, applied.payloads))
-    stated = contacts_of(state, model, touched, contacts is not True)
+    state, stated = contacts_of(state, model, touched, contacts is not True)
     ground = stance_under(state, model, stance, friction)
-    state, seen = touching(state, (*stated, *(ground.contacts if ground else ())))
+    together = (*stated, *(ground.contacts if ground else ()))
+    if contacts is not True:
+        require_different(together, state.mech, state.motion.poses)
+    state, seen = touching(state, together)
     held, assumed, system, found = held_under(state, model, applied, hold)
     falls = stance is None and not seen and found.share > state.tolerance
     if falls and stands(model, qd, qdd):
@@ -316,19 +313,25 @@ def noting_masses(state: ClosedState, model: Model, payloads: Iterable[PayloadLi
 
 def contacts_of(
     state: ClosedState, model: Model, contacts: Iterable[ContactLike], compared: bool
-) -> tuple[Contact, ...]:
-    """Return the contacts of the scene and the call, whose points are ``compared`` with the shapes of the scene.
+) -> tuple[ClosedState, tuple[Contact, ...]]:
+    """Return the contacts of the scene and the call, and the state with notes on what is odd about their points.
+
+    Parameters
+    ----------
+    compared : bool
+        Whether to compare the points with the bodies; those of an engine are on them.
 
     Raises
     ------
     BadUsage
         A point is not on the surface of a body.
     """
-    own = model.contacts if isinstance(model, Scene) else ()
-    found = read_contacts(state.mech, (*own, *contacts))
-    if compared and isinstance(model, Scene):
-        require_on_shapes(model, state.mech, state.motion.poses, found)
-    return found
+    scene = model if isinstance(model, Scene) else None
+    found = read_contacts(state.mech, (*(scene.contacts if scene else ()), *contacts))
+    if compared and found:
+        odd = compare_points(scene, state.mech, state.motion.poses, found)
+        state = replace(state, notes=(*state.notes, *odd))
+    return state, found
 
 
 def stance_under(
@@ -433,14 +436,21 @@ def _constraint(
     values = (system.scale * resolution.multipliers)[at]
     values.setflags(write=False)
     sources = source[at]
+    limits = [_limits(bounds, at.start + k) for k in range(len(sources))]
     components = tuple(
-        ComponentReaction(c, unit, bool(unique), None if s is None else float(value), s)
-        for c, unit, unique, value, s in zip(
-            rows.components, system.units[at], system.unique[at], values, sources, strict=True
+        ComponentReaction(
+            c,
+            unit,
+            bool(unique),
+            None if s is None else float(value),
+            s,
+            None,
+            *(_NO_LIMITS if unique else own),
+        )
+        for c, unit, unique, value, s, own in zip(
+            rows.components, system.units[at], system.unique[at], values, sources, limits, strict=True
         )
     )
-    if bounds is not None:
-        components = tuple(_with_bounds(c, bounds, at.start + k) for k, c in enumerate(components))
     pair = system.mech.pair_by_name.get(verdict.name)
     known = np.where([s is None for s in sources], np.nan, values)
     constraint = system.constraint_by_name[verdict.name]
@@ -466,13 +476,16 @@ def _constraint(
     )
 
 
-def _with_bounds(component: ComponentReaction, bounds: Bounds, row: int) -> ComponentReaction:
-    if component.unique or not bounds.bounded_by.get(row):
-        return component
-    lower, upper = (
-        float(end) if np.isfinite(end) else None for end in (bounds.lower[row], bounds.upper[row])
-    )
-    return replace(component, lower=lower, upper=upper, bounded_by=bounds.bounded_by[row])
+_Limits = tuple[float | None, float | None, tuple[str, ...] | None]
+_NO_LIMITS: _Limits = (None, None, None)
+
+
+def _limits(bounds: Bounds | None, row: int) -> _Limits:
+    """Return the smallest and largest value of a row, None where it has none, and what bounds it."""
+    if bounds is None or not bounds.bounded_by.get(row):
+        return _NO_LIMITS
+    lower, upper = float(bounds.lower[row]), float(bounds.upper[row])
+    return lower if isfinite(lower) else None, upper if isfinite(upper) else None, bounds.bounded_by[row]
 
 
 def _wrench(L: Array, values: Array) -> Array:

@@ -551,7 +551,15 @@ class System:
 
     def stress(self, rows: slice) -> Strip:
         """Return some rows of Z."""
-        return strip_of(self.Z, rows)
+        key = (rows.start, rows.stop)
+        if (found := self._strips.get(key)) is None:
+            found = self._strips[key] = strip_of(self.Z, rows)
+        return found
+
+    @cached_property
+    def _strips(self) -> dict[tuple[int, int], Strip]:
+        """The rows of Z that were asked for: those of each constraint are needed several times."""
+        return {}
 
     @cached_property
     def together(self) -> csr_array:
@@ -620,7 +628,7 @@ def build_system(
 ) -> System:
     """Return the system of a mechanism at a closed pose q (nq,), with the rank at a relative tolerance."""
     rows = tuple(planar_rows(r, columns) for r in all_rows(mech, poses, q))
-    stressed = stress(rank_blocks(mech, poses, columns, tolerance, q))
+    stressed = stress(rank_blocks(mech, poses, columns, tolerance, q, rows=rows))
     length = characteristic_length(rows, poses.p_WC, mech)
     scale = np.concatenate([row_scale(r, length) for r in rows]) if rows else np.zeros(0)
     labels = {r.constraint: r.components for r in rows}

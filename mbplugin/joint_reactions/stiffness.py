@@ -31,6 +31,7 @@ from mbplugin.joint_reactions.stiffness_estimate import (
     Section,
     carry_twist,
     deflections,
+    in_one_place,
     lay_out,
     move_wrench,
 )
@@ -164,7 +165,12 @@ def _exempt(system: System) -> set[str]:
     tying = {r.constraint for r in system.rows if r.components and r.constraint in pairs}
     found = {WORLD, *welded_bodies(system.mech, tying)}
     for k, body in enumerate(system.mech.bodies):
-        if frame_of(system, k, attachments(system, k)) is None:
+        places = [
+            acting_point(system, system.constraint_by_name[r.constraint], k)
+            for r in system.rows_on_body.get(k, ())
+            if r.components
+        ]
+        if in_one_place(np.array(places).reshape(-1, 3)):
             found.add(body.name)
     return found
 

@@ -137,8 +137,7 @@ def lay_out(points: Array, center: Array) -> tuple[Layout, list[int]] | None:
     Beams to points that are not on one line meet at ``center`` (3,); m, world axes. None if all attachments are
     at one point: no self-stress can bend such a body.
     """
-    size = float(np.ptp(points, axis=0).max(initial=0.0))
-    near_to = max(_SAME * size, _ROUNDING * float(np.abs(points).max(initial=0.0)))
+    size, near_to = _size_and_nearness(points)
     nodes: list[Array] = []
     at = []
     for p in points:
@@ -159,6 +158,18 @@ def lay_out(points: Array, center: Array) -> tuple[Layout, list[int]] | None:
     X = X if at_hub else np.vstack((X, center))
     spokes = [k for k in range(len(nodes)) if k != hub]
     return Layout(X, tuple((hub, k, number) for number, k in enumerate(spokes))), at
+
+
+def in_one_place(points: Array) -> bool:
+    """Return True if attachments at ``points`` (n, 3), m, are at one place, so that :func:`lay_out` has no frame."""
+    _, near_to = _size_and_nearness(points)
+    return not len(points) or bool((np.linalg.norm(points - points[0], axis=1) <= near_to).all())
+
+
+def _size_and_nearness(points: Array) -> tuple[float, float]:
+    """Return the extent of points (n, 3), and the distance up to which two of them are one, m."""
+    size = float(np.ptp(points, axis=0).max(initial=0.0)) if len(points) else 0.0
+    return size, max(_SAME * size, _ROUNDING * float(np.abs(points).max(initial=0.0)))
 
 
 def beam_axes(along: Array, R_WL: Array) -> Array:

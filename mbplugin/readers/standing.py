@@ -158,8 +158,6 @@ _MOST = 4
 _RIM = 8
 #: Sine of the angle between a cylinder's axis and gravity below which it is upright.
 _UPRIGHT = 1e-3
-#: Distance of a stated contact point from a shape that is accepted, relative to the shape's size, and at least, m.
-_OFF, _OFF_AT_LEAST = 0.02, 1e-3
 _CORNERS = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], dtype=float)
 
 
@@ -495,7 +493,11 @@ def _matching(mech: Mechanism, links: Iterable[str]) -> tuple[str, ...]:
     """Return the bodies with given names or patterns, in file order."""
     known = [body.name for body in mech.bodies]
     wanted: set[str] = set()
+    stated: set[str] = set()
     for name in links:
+        if name in stated:
+            raise BadUsage(f"the stance names {name!r} twice", expected="each link or pattern once")
+        stated.add(name)
         found = [own for own in known if own == name] or [own for own in known if fnmatchcase(own, name)]
         if not found:
             raise UnknownName(
@@ -638,71 +640,3 @@ def _grouped(names: Iterable[str], rigid: Mapping[str, frozenset[str]]) -> list[
     for name in names:
         groups.setdefault(rigid[name], []).append(name)
     return [tuple(group) for group in groups.values()]
-
-
-# Contact points that a user states, compared with the shapes of both bodies.
-
-
-def require_on_shapes(scene: Scene, mech: Mechanism, poses: BodyPoses, contacts: Iterable[Contact]) -> None:
-    """Raise if a contact point is away from the collision shapes of a body that touches, or deep inside one.
-
-    Bodies without collision shapes are not compared; of meshes only the convex hull is.
-
-    Raises
-    ------
-    BadUsage
-    """
-    for contact in contacts:
-        point = poses.of(mech.body_index[contact.body]).apply(contact.point)
-        for name in (contact.body, contact.on):
-            shapes = [shape for shape in scene.shapes.get(name, ()) if shape.role == "collision"]
-            if name not in mech.body_index or mech.body_index[name] < 0 or not shapes:
-                continue
-            local = poses.of(mech.body_index[name]).inverse().apply(point)
-            found = [one for shape in shapes if (one := _depth(shape, scene, local)) is not None]
-            if len(found) < len(shapes):
-                continue
-            away = min(distance for distance, _ in found)
-            limit = max(_OFF * max(size for _, size in found), _OFF_AT_LEAST)
-            if abs(away) > limit:
-                how = f"{away:.3g} m away from" if away > 0 else f"{-away:.3g} m inside"
-                raise BadUsage(
-                    f"the point of contact {contact.name!r} is {how} the collision shapes of {name!r}",
-                    expected=f"a point on its surface, within {limit:.2g} m",
-                )
-
-
-def _depth(shape: Shape, scene: Scene, point: Array) -> tuple[float, float] | None:
-    """Return the distance of a point (3,) of the link frame from a shape, negative inside, and the shape's size, m.
-
-    None for a shape without a surface that is known. A point inside a mesh has the distance 0.
-    """
-    p, size = shape.X_LS.inverse().apply(point), np.array(shape.size, dtype=float)
-    if shape.kind == "sphere":
-        return float(np.linalg.norm(p) - size[0]), 2 * float(size[0])
-    if shape.kind == "box":
-        q = np.abs(p) - 0.5 * size
-        return _outside(q), float(np.linalg.norm(size))
-    if shape.kind == "cylinder":
-        q = np.array([np.hypot(p[0], p[1]) - size[0], abs(p[2]) - 0.5 * size[1]])
-        return _outside(q), float(np.hypot(2 * size[0], size[1]))
-    if shape.kind == "capsule":
-        on_axis = np.array([0.0, 0.0, np.clip(p[2], -0.5 * size[1], 0.5 * size[1])])
-        return float(np.linalg.norm(p - on_axis) - size[0]), float(2 * size[0] + size[1])
-    vertices = _vertices(shape, scene) if shape.kind in ("mesh", "hull") else None
-    if vertices is None:
-        return None
-    from scipy.spatial import ConvexHull, QhullError
-
-    try:
-        planes = ConvexHull(vertices).equations
-    except (QhullError, ValueError):
-        return None
-    return max(0.0, float((planes[:, :3] @ p + planes[:, 3]).max())), float(
-        np.linalg.norm(np.ptp(vertices, axis=0))
-    )
-
-
-def _outside(q: Array) -> float:
-    """Return the distance from a box whose sides are passed by q (n,), negative inside."""
-    return float(np.linalg.norm(np.maximum(q, 0.0)) + min(float(q.max()), 0.0))

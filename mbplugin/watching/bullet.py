@@ -108,6 +108,10 @@ class BulletSource:
         self.soft: tuple[str, ...] = ()
         #: Whether a step was seen after which no joint had a number of a force sensor.
         self.silent = False
+        #: Sentences on what happened to the simulation, for the notes of the watch.
+        self.events: list[str] = []
+        #: Whether the script has set a state since the last update or step.
+        self.state_was_set = False
         self._print: Any = None
         self._before: _State | None = None
         self._steps: int | None = None
@@ -115,6 +119,8 @@ class BulletSource:
         self._torques: dict[tuple[int, int], float] = {}
         self._dynamics: dict[tuple[int, int], Any] = {}
         self._next = 0
+        self._look_at_all = False
+        self._restored = False
         #: Simulated time of the steps that were seen, s.
         self.time = 0.0
         self.require_connected()
@@ -154,7 +160,7 @@ class BulletSource:
             As for :meth:`read`.
         """
         self._refresh()
-        self._before, self._steps = self._state()[0], 0
+        self._before, self._steps, self.state_was_set = self._state()[0], 0, False
 
     def note_step(self) -> None:
         """Count a step since the state that is kept."""
@@ -178,6 +184,19 @@ class BulletSource:
         self._print = None
         self._before = None
         self.forget_forces()
+
+    def note_state(self, restored: bool) -> None:
+        """Note that the script has set a state, or has ``restored`` one: the one that is kept is not before a step."""
+        self._before, self.state_was_set = None, True
+        if restored and not self._restored:
+            self._restored = True
+            self.events.append(
+                f"at {self.time:.4g} s a saved state was restored; the time of the watch goes on"
+            )
+
+    def note_dynamics(self) -> None:
+        """Note that the script has changed masses or frictions: all are looked at in the next update."""
+        self._look_at_all = True
 
     # One update.
 
@@ -279,12 +298,14 @@ class BulletSource:
         return "mass or friction of a body changed"
 
     def _changed(self) -> bool:
-        """Look at one link at each update: its mass or friction may have been changed."""
+        """Look at one link at each update, or at all after a call: its mass or friction may have been changed."""
         keys = self._keys
-        key = keys[self._next % len(keys)]
-        self._next += 1
-        found = self.bullet.getDynamicsInfo(*key, physicsClientId=self.client)[:8]
-        return bool(found != self._dynamics[key])
+        looked_at = keys if self._look_at_all else [keys[self._next % len(keys)]]
+        self._next, self._look_at_all = self._next + 1, False
+        return any(
+            self.bullet.getDynamicsInfo(*key, physicsClientId=self.client)[:8] != self._dynamics[key]
+            for key in looked_at
+        )
 
     def _build(self) -> None:
         p, c = self.bullet, self.client

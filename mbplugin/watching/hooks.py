@@ -36,6 +36,12 @@ class Follower(Protocol):
     def after_reset(self) -> None:
         """Be called after the client was emptied."""
 
+    def state_set(self, restored: bool) -> None:
+        """Be called after the script has set a state, or has ``restored`` a saved one."""
+
+    def dynamics_set(self) -> None:
+        """Be called after the script has changed a mass or a friction."""
+
     def pushed(self, body: int, link: int, force: Any, point: Any, frame: int) -> None:
         """Note a force, with the point where it acts, or a moment (``point`` is None)."""
 
@@ -46,7 +52,9 @@ class Follower(Protocol):
 #: Names of PyBullet's functions that are wrapped.
 NAMES = (
     "stepSimulation", "disconnect", "resetSimulation", "applyExternalForce", "applyExternalTorque",
-    "setJointMotorControl2", "setJointMotorControlArray",
+    "setJointMotorControl2", "setJointMotorControlArray", "changeDynamics", "restoreState",
+    "resetBasePositionAndOrientation", "resetBaseVelocity", "resetJointState", "resetJointStateMultiDof",
+    "resetJointStatesMultiDof",
 )  # fmt: skip
 _ARGUMENTS: dict[str, tuple[str, ...]] = {
     "stepSimulation": (),
@@ -58,6 +66,12 @@ _ARGUMENTS: dict[str, tuple[str, ...]] = {
     "setJointMotorControlArray": (
         "bodyUniqueId", "jointIndices", "controlMode", "targetPositions", "targetVelocities", "forces",
     ),
+    "restoreState": ("stateId", "fileName"),
+    "resetBasePositionAndOrientation": ("bodyUniqueId", "posObj", "ornObj"),
+    "resetBaseVelocity": ("objectUniqueId", "linearVelocity", "angularVelocity"),
+    "resetJointState": ("bodyUniqueId", "jointIndex", "targetValue", "targetVelocity"),
+    "resetJointStateMultiDof": ("bodyUniqueId", "jointIndex", "targetValue", "targetVelocity"),
+    "resetJointStatesMultiDof": ("bodyUniqueId", "jointIndices", "targetValues", "targetVelocities"),
 }  # fmt: skip
 _lock = RLock()
 
@@ -119,12 +133,13 @@ class Hooks:
         setattr(owner, name, new)
 
     def _bullet(self, name: str, original: Callable[..., Any]) -> Callable[..., Any]:
-        parameters = _ARGUMENTS[name]
+        # the client is the last of two dozen arguments of changeDynamics, and given by name
+        parameters = _ARGUMENTS.get(name)
 
         @functools.wraps(original)
         def call(*args: Any, **named: Any) -> Any:
-            values = dict(zip(parameters, args, strict=False)) | named
-            rest = args[len(parameters) :]
+            values = dict(zip(parameters or (), args, strict=False)) | named
+            rest = () if parameters is None else args[len(parameters) :]
             client = named.get("physicsClientId", rest[0] if rest else 0)
             if name == "stepSimulation":
                 if client not in self.followers and self.on_new is not None:
@@ -161,6 +176,10 @@ def _tell(follower: Follower, name: str, values: dict[str, Any]) -> None:
         follower.after_step()
     elif name == "resetSimulation":
         follower.after_reset()
+    elif name == "changeDynamics":
+        follower.dynamics_set()
+    elif name.startswith(("reset", "restore")):
+        follower.state_set(restored=name == "restoreState")
     elif name == "applyExternalForce":
         body, link, force, point, frame = (values[key] for key in _ARGUMENTS[name])
         follower.pushed(body, link, force, point, frame)

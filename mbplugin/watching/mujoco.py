@@ -25,6 +25,18 @@ from mbplugin.watching.reading import Reading, Touching
 #: Largest deviation of body poses that belong to the same state, m and entries of rotations.
 _SAME = 1e-6
 _XYZW = [1, 2, 3, 0]
+#: MuJoCo's warnings in words. After one of the first three it resets the data by itself, if that is not switched off.
+_WARNINGS = {
+    "mjWARN_BADQPOS": "a coordinate was not a number or huge",
+    "mjWARN_BADQVEL": "a rate was not a number or huge",
+    "mjWARN_BADQACC": "an acceleration was not a number or huge",
+    "mjWARN_BADCTRL": "a control was not a number or huge",
+    "mjWARN_CONTACTFULL": "there was no memory for all contacts",
+    "mjWARN_CNSTRFULL": "there was no memory for all constraints",
+    "mjWARN_INERTIA": "an inertia matrix is nearly singular",
+}
+#: Number of sentences on warnings and resets that are kept.
+_MOST_EVENTS = 20
 
 
 class MujocoSource:
@@ -54,7 +66,14 @@ class MujocoSource:
         if len(data.qpos) != model.nq or len(data.xpos) != model.nbody:
             raise BadUsage("the MjData belong to another MjModel", expected="MjData(model)")
         self.model, self.data, self.rebuilt = model, data, ""
+        #: Sentences on what happened to the simulation, for the notes of the watch.
+        self.events: list[str] = []
+        self.state_was_set = False
+        self._events = 0
         self._mujoco = mujoco_module()
+        kept = self._mujoco.mjtWarning.__members__
+        self._warnings = {name: int(kind) for name, kind in kept.items() if name.startswith("mjWARN_")}
+        self._time, self._counts = float(data.time), self._warned()
         scene = scene_of_model(model, data)
         self.structure: Structure | None = structure_of(scene, hold, tolerance)
         tree = read_tree(self._mujoco, model, Names(self._mujoco, model, []))
@@ -78,13 +97,46 @@ class MujocoSource:
         """Do nothing: MuJoCo keeps the state that its forces belong to."""
 
     def note_step(self) -> None:
-        """Do nothing, for the same reason."""
+        """Look whether the step has ended in a warning or a reset."""
+        self._look(stepped=True)
 
     def count_steps(self) -> None:
-        """Do nothing, for the same reason."""
+        """Do nothing: forces and accelerations of MuJoCo belong together."""
+
+    def _warned(self) -> dict[str, int]:
+        """Return how often MuJoCo has warned since its data were reset, by name of the warning."""
+        return {name: int(self.data.warning[k].number) for name, k in self._warnings.items()}
+
+    def _look(self, stepped: bool) -> None:
+        """Keep a sentence if the time went back, as after a reset, and on new warnings.
+
+        Parameters
+        ----------
+        stepped : bool
+            Whether a step lies between this call and the last one.
+        """
+        before, now, counts = self._time, float(self.data.time), self._warned()
+        back = now < before or (stepped and now == before)
+        # a reset sets the counters to zero, and the warning that caused it to one
+        new = [name for name, count in counts.items() if count > (0 if back else self._counts[name])]
+        words = "; ".join(f"{_WARNINGS.get(name, 'see its manual')} ({name})" for name in new)
+        self._time, self._counts = now, counts
+        if not (back or new) or self._events == _MOST_EVENTS:
+            return
+        self._events += 1
+        if back and new:
+            sentence = (
+                f"MuJoCo reset the data at {before:.4g} s, and its time goes on from {now:.4g} s: {words}"
+            )
+        elif back:
+            sentence = f"the data were reset or set back from {before:.4g} s to {now:.4g} s"
+        else:
+            sentence = f"at {now:.4g} s MuJoCo warned: {words}"
+        self.events.append(sentence)
 
     def read(self) -> Reading:
         """Return state and forces."""
+        self._look(stepped=False)
         s, model, data = self.structure, self.model, self.data
         assert s is not None
         q, qvel, known_state = self._state()

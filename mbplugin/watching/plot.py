@@ -60,14 +60,11 @@ def plot(kept: Sequence[Kept], path: Path | None) -> Figure:
     figure = Figure(figsize=(9, 6), layout="constrained")
     forces, counts = figure.subplots(2, 1, sharex=True, height_ratios=[3, 1])
     _forces(forces, kept)
-    time = [one.time for one in kept]
-    counts.plot(
-        time,
-        [np.nan if one.redundancy is None else one.redundancy for one in kept],
-        color="0.3",
-        label="degree of redundancy",
-    )
-    counts.plot(time, [len(one.marks) for one in kept], color="tab:red", label="marked numbers")
+    time = np.array([one.time for one in kept])
+    redundancy = np.array([np.nan if one.redundancy is None else one.redundancy for one in kept])
+    marks = np.array([float(len(one.marks)) for one in kept])
+    counts.plot(*_parted(time, redundancy), color="0.3", label="degree of redundancy")
+    counts.plot(*_parted(time, marks), color="tab:red", label="marked numbers")
     counts.set(xlabel="time, s", ylabel="number")
     counts.legend(loc="upper right", fontsize="small")
     if path is not None:
@@ -84,10 +81,9 @@ def _forces(axes: Any, kept: Sequence[Kept]) -> None:
     time = np.array([one.time for one in kept])
     for label in sorted(largest, key=names.index):
         values, determined, marked = curves[label]
-        (line,) = axes.plot(time, np.where(determined, np.nan, values), "--", linewidth=1.2)
-        axes.plot(
-            time, np.where(determined, values, np.nan), "-", color=line.get_color(), label=label.constraint
-        )
+        one_of_many, known = (np.where(determined == part, values, np.nan) for part in (False, True))
+        (line,) = axes.plot(*_parted(time, one_of_many), "--", linewidth=1.2)
+        axes.plot(*_parted(time, known), "-", color=line.get_color(), label=label.constraint)
         axes.plot(time[marked], values[marked], ".", color="tab:red")
     axes.set(ylabel="normal force, N", title="solid: determined; dashed: one of many; red: not possible")
     if largest:
@@ -99,6 +95,12 @@ def _forces(axes: Any, kept: Sequence[Kept]) -> None:
             xycoords="axes fraction",
             fontsize="small",
         )
+
+
+def _parted(time: Array, values: Array) -> tuple[Array, Array]:
+    """Return time (n,) and values (n,) with a gap wherever the time went back, as after a reset."""
+    back = np.flatnonzero(np.diff(time) < 0) + 1
+    return np.insert(time, back, np.nan), np.insert(values.astype(float), back, np.nan)
 
 
 def _curve(kept: Sequence[Kept], label: RowLabel) -> tuple[Array, Any, Any]:

@@ -214,8 +214,15 @@ class Watch:
 
     def _update(self) -> Update:
         reading = self.source.read()
+        self._note_events()
         s = self.source.structure
         assert s is not None
+        state = (reading.twists, reading.geometry.poses.p_WC, reading.geometry.poses.R_WL)
+        if not all(np.isfinite(values).all() for values in state):
+            raise BadUsage(
+                f"at {reading.time:.4g} s the state of {self.source_name} is not a number: the simulation has diverged",
+                remedy="take shorter time steps, or start again from an earlier state",
+            )
         if self.source.rebuilt:
             self.note(f"at {reading.time:.4g} s {self.source.rebuilt}: the structure was read again")
         if self.source.soft:
@@ -253,6 +260,11 @@ class Watch:
         if self.overlay is not None:
             self.overlay.draw(made)
         return made
+
+    def _note_events(self) -> None:
+        for event in self.source.events:
+            self.note(event)
+        self.source.events.clear()
 
     def _bound(self, made: Update) -> None:
         try:
@@ -358,7 +370,9 @@ class Watch:
     def before_step(self) -> None:
         """Keep the state before the step that is looked at."""
         # the state after the last update is that before the next step
-        if self.every is not None and self.every > 1 and (self.steps + 1) % self.every == 0:
+        if self.every is None or (self.steps + 1) % self.every:
+            return
+        if self.every > 1 or self.source.state_was_set:
             self._guarded(self.source.remember)
 
     def after_step(self) -> None:
@@ -367,6 +381,7 @@ class Watch:
         def count() -> None:
             self.steps += 1
             self.source.note_step()
+            self._note_events()
             if self.every is not None and self.steps % self.every == 0:
                 self._update()
             elif isinstance(self.source, BulletSource):
@@ -383,6 +398,17 @@ class Watch:
         """Read everything again at the next update."""
         if isinstance(self.source, BulletSource):
             self._guarded(self.source.forget)
+
+    def state_set(self, restored: bool) -> None:
+        """Forget the state that is kept: the script has set another one, or ``restored`` a saved one."""
+        if isinstance(self.source, BulletSource):
+            source = self.source
+            self._guarded(lambda: source.note_state(restored))
+
+    def dynamics_set(self) -> None:
+        """Look at all masses and frictions at the next update."""
+        if isinstance(self.source, BulletSource):
+            self._guarded(self.source.note_dynamics)
 
     def pushed(self, body: int, link: int, force: Any, point: Any, frame: int) -> None:
         """Note a force or moment that the script applies."""

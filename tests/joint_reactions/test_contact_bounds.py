@@ -529,3 +529,105 @@ def test_an_impossible_contact_without_a_name_is_named_by_its_body(changed, word
     with pytest.raises(MbPluginError) as caught:
         mb.reactions(mb.Mechanism("crate", (mb.Body("t", 10.0),)), contacts=[contact])
     assert words in str(caught.value) and "\n" not in str(caught.value)
+
+
+# Contacts in an analysis.
+
+
+@pytest.mark.parametrize(
+    ("mu", "places", "p"),
+    [
+        (0.0, ((1, 1), (-1, 1), (0, -1)), 0),
+        (0.0, SQUARE, 1),
+        (0.0, (*SQUARE, (0.2, 0.1)), 2),
+        (0.4, ((1, 1), (-1, 1), (0, -1)), 3),
+        (0.4, SQUARE, 6),
+    ],
+)
+def test_an_analysis_counts_contacts_beside_the_joints(mu, places, p):
+    """One body has six freedoms, of which level contacts without friction take three."""
+    found = mb.analyze(table(), contacts=feet(mu, places))
+    assert found.degree_of_redundancy == p
+    assert found.mobility.infinitesimal == (3 if mu == 0 else 0)
+    assert {v.name for v in found.constraints if not v.unique} == (
+        {f"leg {k}" for k in range(len(places))} if p else set()
+    )
+
+
+def test_an_analysis_of_a_scene_takes_its_contacts_only_if_it_is_told_to(tmp_path):
+    path = tmp_path / "table.scene.toml"
+    legs = [
+        f'[[contact]]\nbody_a = "top"\npoint = [{x}, {y}, 0]\nnormal = [0, 0, 1]\nmu = 0.0\n'
+        for x, y in SQUARE
+    ]
+    path.write_text(
+        '[[body]]\nname = "top"\nmass = 10\ncom = [0, 0, 0.5]\ninertia = [1, 1, 1]\n' + "".join(legs),
+        encoding="utf-8",
+    )
+    scene = mb.load(path)
+    assert mb.analyze(scene).degree_of_redundancy == 0
+    assert mb.analyze(scene, contacts=True).degree_of_redundancy == 1
+    middle = [{"body_a": "top", "point": [0, 0, 0], "normal": [0, 0, 1], "mu": 0.0}]
+    assert mb.analyze(scene, contacts=middle).degree_of_redundancy == 2
+    again = [{"body_a": "top", "point": [1, 1, 0], "normal": [0, 0, 1], "mu": 0.0}]
+    with pytest.raises(BadUsage, match="are the same"):
+        mb.analyze(scene, contacts=again)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"contacts": True}, "'table' states no contacts"),
+        ({"contacts": feet(0.3), "method": "dca"}, "the method 'dca' takes no contacts"),
+        ({"contacts": feet(0.3), "q": np.zeros((2, 7))}, "a batch of poses takes no contacts"),
+    ],
+)
+def test_an_analysis_that_cannot_take_contacts_says_so(options, words):
+    with pytest.raises(BadUsage, match=words):
+        mb.analyze(table(), **options)
+
+
+def test_contacts_hold_at_the_pose_only_so_that_no_others_are_sampled_unless_asked_for():
+    X = Pose(np.array([[0.0, 0, 1], [1, 0, 0], [0, 1, 0]]), np.array([0, 0, 0.5]))
+    wing = Body("wing", 1.0, np.array([0, 2.0, 0.5]), np.eye(3))
+    mech = Mechanism("table", (*table().bodies, wing), (Pair("hinge", "revolute", "top", "wing", X, X),))
+    legs = [
+        *feet(0.0),
+        {"body_a": "wing", "name": "under", "point": [0, 3, 0], "normal": [0, 0, 1], "mu": 0.0},
+    ]
+    assert mb.analyze(mech, contacts=legs).samples == 0
+    assert mb.analyze(mech, contacts=legs, samples=3).samples == 3
+
+
+# Cables and bearings that act on one side.
+
+
+def test_a_beam_on_three_cables_has_their_bounds_by_hand():
+    """A cable is a contact without friction whose normal points along it: T0 = T2 and T0 + T1 + T2 = W."""
+    cables = [
+        {"body_a": "top", "name": f"cable {k}", "point": [k - 1, 0, 1.0], "normal": [0, 0, 1], "mu": 0.0}
+        for k in range(3)
+    ]
+    result = mb.reactions(table(), contacts=cables, planar="zx")
+    assert ends(result, "cable 0") == pytest.approx((0.0, W / 2), abs=1e-9)
+    assert ends(result, "cable 1") == pytest.approx((0.0, W), abs=1e-9)
+    assert set(result["cable 0"]["cn"].bounded_by) <= {f"cable {k}.cn" for k in range(3)}
+
+
+def test_a_bearing_that_pushes_on_one_side_bounds_the_joints_of_a_loop():
+    """A shaft in a pin at x = 0 with two rests under it, at 1 and 2 m; its weight is at 1.5 m.
+
+    Moments about the pin: R1 + 2 R2 = 1.5 W with both ≥ 0, and the pin carries W − R1 − R2: from W/4 (all on the far
+    rest) to −W/2 (all on the near one).
+    """
+    shaft = Body("top", MASS, np.array([1.5, 0.0, 0.0]), np.eye(3))
+    turn = Pair("pin", "spherical", "world", "top", Pose.identity(), Pose.identity())
+    rests = [
+        {"body_a": "top", "name": f"rest {x}", "point": [x, 0, 0], "normal": [0, 0, 1], "mu": 0.0}
+        for x in (1, 2)
+    ]
+    result = mb.reactions(Mechanism("shaft", (shaft,), (turn,)), contacts=rests, hold=[])
+    assert ends(result, "rest 1") == pytest.approx((0.0, 1.5 * W), abs=1e-9)
+    assert ends(result, "rest 2") == pytest.approx((0.0, 0.75 * W), abs=1e-9)
+    assert ends(result, "pin", "tz") == pytest.approx((-W / 2, W / 4), abs=1e-9)
+    assert set(result["pin"]["tz"].bounded_by) == {"rest 1.cn", "rest 2.cn"}

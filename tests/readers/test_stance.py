@@ -15,7 +15,6 @@ from mbplugin.model.spatial import Pose, rotation_from_vector
 from mbplugin.readers.standing import (
     FRICTION,
     TOUCHING,
-    require_on_shapes,
     stance_of,
     stance_sentence,
     stands,
@@ -321,80 +320,13 @@ def test_a_robot_bolted_down_has_no_stance(tmp_path):
         mb.reactions(mb.load(path, base="fixed"), stance=["*_leg"])
 
 
-# Stated contact points beside the shapes of their bodies.
-
-QUARTER = rotation_from_vector(np.array([0, pi / 2, 0]))
-ONE = {
-    "sphere": (
-        Shape("collision", "sphere", (0.5,), Pose.identity()),
-        [0, 0, -0.5],
-        [0, 0, -0.6],
-        [0, 0.1, 0],
-    ),
-    "box": (
-        Shape("collision", "box", (2.0, 1.0, 0.4), Pose.identity()),
-        [1, 0.2, 0.1],
-        [1.2, 0.6, 0],
-        [0, 0, 0.1],
-    ),
-    "cylinder": (
-        Shape("collision", "cylinder", (0.4, 0.2), Pose.identity()),
-        [0.4, 0, 0.05],
-        [0, 0.6, 0],
-        [0.1, 0, 0],
-    ),
-    "capsule": (
-        Shape("collision", "capsule", (0.1, 1.0), Pose(QUARTER, np.zeros(3))),
-        [0.6, 0, 0],
-        [0.8, 0, 0],
-        [0.3, 0, 0],
-    ),
-}
+@pytest.mark.parametrize("stance", [["FL_leg", "FR_leg", "FL_leg"], ["*_leg", "*_leg"]])
+def test_a_link_that_is_named_twice_is_refused(tmp_path, stance):
+    with pytest.raises(BadUsage, match=rf"the stance names '{stance[0].replace('*', '.')}' twice"):
+        mb.reactions(read(tmp_path, DOG), stance=stance)
 
 
-@pytest.mark.parametrize("kind", ONE)
-def test_a_point_on_the_surface_is_accepted_and_others_are_not(kind):
-    shape, on, away, inside = ONE[kind]
-    scene = of_shape(shape)
-    poses = forward(scene.mechanism, scene.state.q)
-
-    def require(point):
-        contact = mb.Contact("c", "a", np.array(point, dtype=float), np.array([0, 0, 1.0]), 0.5)
-        require_on_shapes(scene, scene.mechanism, poses, [contact])
-
-    require(on)
-    with pytest.raises(BadUsage, match=r"contact 'c' is 0\.\d+ m away from the collision shapes of 'a'"):
-        require(away)
-    with pytest.raises(BadUsage, match=r"contact 'c' is 0\.\d+ m inside the collision shapes of 'a'"):
-        require(inside)
-
-
-def test_the_distances_are_those_of_the_surface():
-    points = {"sphere": 0.1, "box": np.hypot(0.2, 0.1), "cylinder": 0.2, "capsule": 0.2}
-    for kind, expected in points.items():
-        shape, _, away, _ = ONE[kind]
-        scene = of_shape(shape)
-        poses = forward(scene.mechanism, scene.state.q)
-        contact = mb.Contact("c", "a", np.array(away, dtype=float), np.array([0, 0, 1.0]), 0.5)
-        with pytest.raises(BadUsage, match=f"is {expected:.3g} m away"):
-            require_on_shapes(scene, scene.mechanism, poses, [contact])
-
-
-def test_a_point_beside_a_mesh_is_refused_and_one_in_its_hull_is_not():
-    corners = tuple((float(x), float(y), float(z)) for x in (0, 1) for y in (0, 1) for z in (0, 1))
-    scene = of_shape(Shape("collision", "hull", (), Pose.identity(), points=corners))
-    poses = forward(scene.mechanism, scene.state.q)
-    for point, wrong in (([0.5, 0.5, 0.5], False), ([0.5, 0.5, 0.0], False), ([0.5, 0.5, -0.2], True)):
-        contact = mb.Contact("c", "a", np.array(point), np.array([0, 0, 1.0]), 0.5)
-        if wrong:
-            with pytest.raises(BadUsage, match=r"0\.2 m away"):
-                require_on_shapes(scene, scene.mechanism, poses, [contact])
-        else:
-            require_on_shapes(scene, scene.mechanism, poses, [contact])
-
-
-def test_reactions_refuse_a_contact_beside_the_body(tmp_path):
+def test_a_pattern_and_a_link_that_it_matches_are_one(tmp_path):
     scene = read(tmp_path, DOG)
-    beside = [{"body_a": "FL_leg", "point": [0, 0, -0.8], "normal": [0, 0, 1], "mu": 0.5}]
-    with pytest.raises(BadUsage, match=r"0\.28 m away from the collision shapes of 'FL_leg'"):
-        mb.reactions(scene, contacts=beside)
+    both, one = (mb.reactions(scene, stance=links) for links in (["*_leg", "FL_leg"], ["*_leg"]))
+    assert len(both.contacts) == len(one.contacts) == 4

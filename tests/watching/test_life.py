@@ -6,6 +6,7 @@ import threading
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import mbplugin as mb
@@ -114,6 +115,154 @@ def test_a_reset_of_the_simulation(client: Client, tmp_path: Path) -> None:
         assert any("reset" in note for note in watch.notes)
         assert watch.latest.numbers.force == pytest.approx(40 * 9.81)
         assert watch.latest.balanced
+
+
+def settled(client: Client) -> int:
+    """Let a Husky come to rest on its wheels."""
+    body = husky(client)
+    for _ in range(200):
+        client.stepSimulation()
+    return body
+
+
+@pytest.mark.parametrize("every", [1, 3])
+@pytest.mark.parametrize("how", ["base", "rates", "joint", "joints", "restored"])
+def test_a_state_that_the_script_sets_is_no_motion(client: Client, how: str, every: int) -> None:
+    """The state before the next step is not the one after the last update: the jump needs no force."""
+    body = settled(client)
+    saved = client.saveState()
+    with mb.watch(client.id, every=every) as watch:
+        for _ in range(2 * every):
+            client.stepSimulation()
+        if how == "base":
+            client.resetBasePositionAndOrientation(body, [0, 0, 1], [0, 0, 0, 1])
+        elif how == "rates":
+            client.resetBaseVelocity(body, [0, 0, 3], [0, 0, 0])
+        elif how == "joint":
+            client.resetJointState(body, 2, 1.0, 3.0)
+        elif how == "joints":
+            client.resetJointStatesMultiDof(body, [2, 3], [[0.3], [0.4]], [[5.0], [6.0]])
+        else:
+            client.resetBasePositionAndOrientation(body, [0, 0, 1], [0, 0, 0, 1])
+            for _ in range(8 * every):
+                client.stepSimulation()
+            client.restoreState(stateId=saved)
+        for _ in range(2 * every):
+            client.stepSimulation()
+            assert watch.latest.balanced
+        assert not watch.marks
+        assert sum("saved state was restored" in note for note in watch.notes) == (how == "restored")
+
+
+def test_states_that_are_restored_are_noted_once(client: Client, tmp_path: Path) -> None:
+    table(client, tmp_path)
+    saved = client.saveState()
+    with mb.watch(client.id, every=1) as watch:
+        for _ in range(4):
+            client.stepSimulation()
+            client.restoreState(saved)
+        assert [note for note in watch.notes if "restored" in note] == [
+            "at 0.004167 s a saved state was restored; the time of the watch goes on"
+        ]
+
+
+def test_masses_changed_by_a_call_that_is_seen_count_at_once(client: Client) -> None:
+    """A Husky has more links than the watch looks at in one update."""
+    body = settled(client)
+    with mb.watch(client.id, every=1) as watch:
+        client.stepSimulation()
+        weight = watch.latest.numbers.force
+        heavy = client.getNumJoints(body) - 1
+        mass = client.getDynamicsInfo(body, heavy)[0]
+        client.changeDynamics(body, heavy, mass=mass + 3.0)
+        client.stepSimulation()
+        assert watch.latest.numbers.force == pytest.approx(weight + 3 * 9.81, rel=1e-6)
+        assert any("mass or friction" in note for note in watch.notes)
+
+
+FALLING = """<mujoco><option timestep="0.05"/><worldbody><geom type="plane" size="5 5 .1"/>
+<body pos="0 0 1"><freejoint/><geom type="sphere" size=".1"/></body></worldbody></mujoco>"""
+
+
+@pytest.fixture
+def falling():
+    """A ball of MuJoCo above a floor: the module, its model and its data."""
+    mujoco = pytest.importorskip("mujoco")
+    model = mujoco.MjModel.from_xml_string(FALLING)
+    mujoco.set_mju_user_warning(lambda text: None)
+    yield mujoco, model, mujoco.MjData(model)
+    mujoco.set_mju_user_warning(None)
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("qvel", "a rate was not a number or huge (mjWARN_BADQVEL)"),
+        ("qpos", "a coordinate was not a number or huge (mjWARN_BADQPOS)"),
+        ("xfrc_applied", "an acceleration was not a number or huge (mjWARN_BADQACC)"),
+    ],
+)
+@pytest.mark.parametrize("followed", [True, False])
+def test_a_divergence_after_which_mujoco_resets_itself_is_said(falling, kind, words, followed) -> None:
+    mujoco, model, data = falling
+    with mb.watch(model, data, every=1 if followed else None) as watch:
+        for k in range(12):
+            if k == 10:
+                (data.xfrc_applied[1] if kind == "xfrc_applied" else getattr(data, kind))[2] = 1e30
+            elif k == 11:
+                data.xfrc_applied[:] = 0
+            mujoco.mj_step(model, data)
+            if not followed:
+                watch.update()
+        assert data.time == pytest.approx(0.1)
+        assert watch.notes == [f"MuJoCo reset the data at 0.5 s, and its time goes on from 0.05 s: {words}"]
+
+
+def test_a_divergence_in_steps_that_are_not_looked_at_is_said(falling) -> None:
+    """After the third step MuJoCo starts at zero again; the watch looks after the fifth, which is later."""
+    mujoco, model, data = falling
+    with mb.watch(model, data, every=5) as watch:
+        for k in range(5):
+            if k == 3:
+                data.qvel[0] = np.nan
+            mujoco.mj_step(model, data)
+        assert data.time == pytest.approx(0.1) and watch.updates == 1
+        (note,) = watch.notes
+        assert "MuJoCo reset the data at 0.15 s" in note and "BADQVEL" in note
+
+
+def test_a_divergence_at_every_step_is_said_once(falling) -> None:
+    mujoco, model, data = falling
+    with mb.watch(model, data, every=1) as watch:
+        for _ in range(6):
+            data.qvel[0] = 1e30
+            mujoco.mj_step(model, data)
+        assert len(watch.notes) == 2 and "0.05 s, and its time goes on from 0.05 s" in watch.notes[1]
+
+
+def test_data_that_the_script_resets_are_said(falling) -> None:
+    mujoco, model, data = falling
+    with mb.watch(model, data, every=1) as watch:
+        for _ in range(2):
+            mujoco.mj_step(model, data)
+            assert not watch.notes
+        mujoco.mj_resetData(model, data)
+        mujoco.mj_step(model, data)
+        assert watch.notes == ["the data were reset or set back from 0.1 s to 0.05 s"]
+
+
+def test_without_its_resets_a_diverged_state_is_a_sentence(falling) -> None:
+    mujoco, model, data = falling
+    model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_AUTORESET)
+    with mb.watch(model, data) as watch:
+        mujoco.mj_step(model, data)
+        watch.update()
+        data.qpos[2] = np.nan
+        mujoco.mj_step(model, data)
+        with pytest.raises(BadUsage, match=r"at 0\.1 s the state of MuJoCo's data is not a number") as error:
+            watch.update()
+        assert one_sentence(error.value)
+        assert any("MuJoCo warned: a coordinate was not a number" in note for note in watch.notes)
 
 
 def test_a_changed_mass_is_noticed(client: Client, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import mbplugin as mb
 from live_clients import Client
 from mbplugin.errors import BadUsage, MissingDependency
 from mbplugin.watching.log import COLUMNS
-from watched import minitaur, table
+from watched import BIPED, minitaur, table
 
 
 def recorded(client: Client, file: Path, steps: int = 30, intervals: int | None = 15) -> mb.Watch:
@@ -114,6 +114,21 @@ def test_a_plot(client: Client, tmp_path: Path) -> None:
         np.nanmax([np.nanmax(line.get_ydata()) for line in dashed if np.isfinite(line.get_ydata()).any()]) > 5
     )
     assert max(counts.lines[0].get_ydata()) == max(one.redundancy for one in watch.kept) > 5
+
+
+def test_no_line_of_a_plot_goes_back_in_time() -> None:
+    mujoco = pytest.importorskip("mujoco")
+    model = mujoco.MjModel.from_xml_string(BIPED)
+    data = mujoco.MjData(model)
+    with mb.watch(model, data, every=1) as watch:
+        for steps in (7, 4):
+            for _ in range(steps):
+                mujoco.mj_step(model, data)
+            mujoco.mj_resetData(model, data)
+    for axes in watch.plot().axes:
+        for line in axes.lines:
+            time = np.asarray(line.get_xdata())
+            assert len(time) in (12, 0) and not (np.diff(time) <= 0).any()
 
 
 def test_a_plot_of_nothing(client: Client, tmp_path: Path) -> None:

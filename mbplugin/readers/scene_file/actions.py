@@ -24,6 +24,7 @@ from mbplugin.model.mechanism.pair import MOST_CONTACTS, PAIR_TYPES, Contact, Pa
 from mbplugin.model.scene import Actuator, Load, Payload, Stiffness
 from mbplugin.model.spatial import Array, Pose, align_z, units_of
 from mbplugin.phrases import counted
+from mbplugin.readers.contact_points import require_different
 from mbplugin.readers.scene_file import SceneFile, SceneSource, located, stated_with_origin
 from mbplugin.readers.scene_file.tables import (
     BrakeTable,
@@ -549,7 +550,9 @@ def contacts(source: SceneSource, tables: SceneFile, mech: Mechanism) -> tuple[C
                     table.body_b,
                 )
             )
-    return tuple(named(found, taken))
+    made = tuple(named(found, taken))
+    require_different(made, where=lambda k: source.where("contact", k))
+    return made
 
 
 def loads(source: SceneSource, tables: SceneFile, bodies: Bodies) -> tuple[Load, ...]:
