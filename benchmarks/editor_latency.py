@@ -34,8 +34,11 @@ ASSETS = Path(__file__).resolve().parent.parent / "assets"
 ROBOTS = "share/example-robot-data/robots"
 #: A number in a text, of which a key changes the last digit.
 _NUMBER = re.compile(r"(?<=[\"\s=])\d+\.\d+(?=[\"\s,\]])")
-#: Time after which no more diagnostics of a version are expected, s.
-_QUIET = 1.0
+#: Time after which no more diagnostics of a version are expected, s: the longest at first, and later at least the
+#: shortest and this many times the longest time so far from the first to the complete ones.
+_LONGEST, _SHORTEST, _TIMES = 1.0, 0.25, 2.5
+#: Keys that are typed before the measurement begins, with the longest waiting.
+_FIRST_KEYS = 3
 COLUMNS = [
     "file",
     "links",
@@ -104,13 +107,15 @@ async def latencies(file: Path, keys: int, pause: float) -> tuple[list[float], l
     text, uri = file.read_text(encoding="utf-8"), file.as_uri()
     document = types.TextDocumentItem(uri, "xml", 0, text)
     client.protocol.notify("textDocument/didOpen", types.DidOpenTextDocumentParams(document))
-    await until(arrivals, 0.0, uri, 0)
-    await asyncio.sleep(_QUIET)
+    await until(arrivals, uri, 0, _LONGEST)
     numbers = list(_NUMBER.finditer(text))
-    first, complete = [], []
+    first, complete, apart = [], [], 0.0
     assert client._server is not None
-    used = processor_time(client._server.pid)
-    for version in range(1, keys + 1):
+    used = 0.0
+    for version in range(1, _FIRST_KEYS + keys + 1):
+        measured = version > _FIRST_KEYS
+        if version == _FIRST_KEYS + 1:
+            used = processor_time(client._server.pid)
         # a key changes one digit, far from the last one
         number = numbers[version * 7 % len(numbers)]
         typed = text[: number.end() - 1] + str(version % 10) + text[number.end() :]
@@ -120,9 +125,11 @@ async def latencies(file: Path, keys: int, pause: float) -> tuple[list[float], l
         )
         begin = time.perf_counter()
         client.protocol.notify("textDocument/didChange", change)
-        times = await until(arrivals, begin, uri, version)
-        first.append(times[0] - begin)
-        complete.append(times[-1] - begin)
+        times = await until(arrivals, uri, version, max(_SHORTEST, _TIMES * apart) if measured else _LONGEST)
+        apart = max(apart, times[-1] - times[0])
+        if measured:
+            first.append(times[0] - begin)
+            complete.append(times[-1] - begin)
         await asyncio.sleep(pause)
     used = processor_time(client._server.pid) - used
     await client.protocol.send_request_async("shutdown", None)
@@ -131,14 +138,14 @@ async def latencies(file: Path, keys: int, pause: float) -> tuple[list[float], l
     return first, complete, used / keys
 
 
-async def until(arrivals: Arrivals, begin: float, uri: str, version: int) -> list[float]:
-    """Return the times at which diagnostics of a version came, when no more have come for a while."""
+async def until(arrivals: Arrivals, uri: str, version: int, quiet: float) -> list[float]:
+    """Return the times at which diagnostics of a version came, when no more have come for ``quiet`` seconds."""
     limit = 60.0
     while True:
         arrivals.arrived.clear()
         times = [when for when, there, known in arrivals.times if (there, known) == (uri, version)]
         if times:
-            limit = _QUIET
+            limit = quiet
         try:
             await asyncio.wait_for(arrivals.arrived.wait(), limit)
         except asyncio.TimeoutError:
