@@ -129,7 +129,7 @@ def inspected(documents: Documents, path: str, *, complete: bool) -> Inspection:
         target, report = _linted(path, complete=complete)
         found = tuple(_located(documents, path, report)) if report else ()
     diagnostics: dict[str, list[dict[str, Any]]] = {}
-    uris = {file: documents.uri(file) for _, file, _ in found}
+    uris = {file: documents.uri(file) for file in dict.fromkeys(file for _, file, _ in found)}
     for finding, alike in groupby(found, key=itemgetter(0)):
         located = [(uris[file], span) for _, file, span in alike]
         for uri, diagnostic in _diagnostics(finding, located):
