@@ -203,7 +203,7 @@ class Session:
                 self._wake_late.set()
                 return
         answer = await self._answer(self.first, document, complete=True)
-        document.apart = _is_apart(answer)
+        document.apart = _is_apart(document, answer)
         if document.due == due:
             self._show(document, answer)
 
@@ -223,7 +223,7 @@ class Session:
             # the lint of what was typed meanwhile asks for this one again
             return
         answer = await self._answer(self.second, document, complete=True)
-        document.apart = _is_apart(answer)
+        document.apart = _is_apart(document, answer)
         if document.due == due and self.document(document.uri) is document:
             self._show(document, answer)
 
@@ -272,9 +272,14 @@ class Session:
         return any(own in self._documents[due].files for due in self._due)
 
 
-def _is_apart(answer: Mapping[str, Any]) -> bool:
-    """Return True if the next lints of a document are worth two steps, by its complete lint."""
-    return bool(answer["redundant"] and answer["seconds"] > _APART)
+def _is_apart(document: Document, answer: Mapping[str, Any]) -> bool | None:
+    """Return True if the next lints of a document are worth two steps, by its complete lint.
+
+    A number that is being typed often leaves the loops open: without an analysis, what was known before stays.
+    """
+    return (
+        document.apart if answer["redundant"] is None else answer["redundant"] and answer["seconds"] > _APART
+    )
 
 
 def _unanswered(document: Document, reason: str) -> dict[str, Any]:
@@ -292,7 +297,7 @@ def _unanswered(document: Document, reason: str) -> dict[str, Any]:
         "diagnostics": {document.uri: [diagnostic]},
         "files": [],
         "left_out": [],
-        "redundant": False,
+        "redundant": None,
         "seconds": 0.0,
     }
 
