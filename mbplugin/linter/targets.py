@@ -489,7 +489,8 @@ def read_config(path: Path, *, named: bool = False) -> Settings | None:
 def _parsed(text: str, path: Path) -> Mapping[str, Any]:
     """Return the tables of a configuration, parsed once for each text: an editor asks at every key."""
     try:
-        return tomllib.loads(text)
+        tables: Mapping[str, Any] = tomllib.loads(text)
+        return tables
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         # in TOML a list and tables of the same name are a duplicate key
         both = "[[ignore]]" in text and re.search(r"^\s*ignore\s*=", text, re.MULTILINE)
