@@ -126,7 +126,13 @@ class Quantities:
         return [self._payload(text) for text in texts] if texts else None
 
     def tool_payloads(self, texts: Sequence[str] | None) -> float | list[dict[str, Any]] | None:
-        """Return the payloads of ``--payload``; a single mass (kg) is one at the tool; None without the option."""
+        """Return the payloads of ``--payload``; a single mass (kg) is one at the tool; None without the option.
+
+        Raises
+        ------
+        BadUsage
+            A mass or a payload is stated in another form.
+        """
         if not texts:
             return None
         if len(texts) == 1 and ":" not in texts[0]:

@@ -346,7 +346,7 @@ def shift_twists(twists: Array, arm: Array) -> Array:
 
 
 def _numbers(value: object, name: str) -> Array:
-    """Return a field of a pose as an array.
+    """Return a field of a pose, R (3, 3) or p (3,), as an array.
 
     Raises
     ------
