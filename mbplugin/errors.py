@@ -307,13 +307,12 @@ def _answering(kind: _Type, *, with_units: bool) -> _Type:
 
 
 def _number_in(name: str, text: str) -> str:
-    """Return a remedy with the number that a text states, in SI units; empty if there is none."""
-    from mbplugin.model.brake_law import SI
-
-    try:
-        return f"write {name}={SI.value(text, '', name):.9g}, converted to SI"
-    except BadUsage:
+    """Return a remedy with the number at the start of a text, if its unit is one of SI; empty without a number."""
+    found = re.match(r"\s*([-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?)\s*(.*)", text)
+    if not found:
         return ""
+    known = found[2].strip() in ("", "kg", "m", "s", "N", "Nm", "rad", "rad/s", "m/s")
+    return f"write {name}={found[1]}, converted to SI" if known else "convert it to rad, m, kg, s and N"
 
 
 def _check(
