@@ -11,7 +11,7 @@ from inspect import Parameter, Signature, getdoc, signature, unwrap
 from numbers import Integral, Real
 from typing import Any, NamedTuple, ParamSpec, TypeVar, get_args
 
-from mbplugin.errors import BadUsage, suggestion
+from mbplugin.errors import BadUsage, meant_by, suggestion
 from mbplugin.model import library_model
 from mbplugin.phrases import cut_short, listed
 
@@ -45,8 +45,22 @@ _ELSEWHERE = {
     "dt": "step",
     "speed": "qd",
     "pose": "q",
-    "severity": "fail_on",
-    **dict.fromkeys(("t_end", "tf", "t_final", "t_max", "until"), "duration"),
+    **dict.fromkeys(("severity", "level", "strict", "min_severity", "threshold"), "fail_on"),
+    **dict.fromkeys(("t_end", "tf", "t_final", "t_max", "until", "t", "T", "time", "seconds"), "duration"),
+    **dict.fromkeys(("n_steps", "nsteps", "steps", "num_steps", "horizon"), "duration"),
+    **dict.fromkeys(("ctrl", "control", "policy", "tau", "torque", "torques", "actuation"), "controller"),
+    **dict.fromkeys(("velocity", "velocities", "qdot", "v0", "dq0", "vel"), "qd"),
+    **dict.fromkeys(("positions", "joint_positions", "x0", "angles", "configuration", "state"), "q"),
+    **dict.fromkeys(("timestep", "time_step", "step_size"), "step"),
+    **dict.fromkeys(("force", "forces", "wrench", "wrenches", "external_forces", "f_ext", "fext"), "loads"),
+    **dict.fromkeys(
+        ("mesh_dir", "mesh_dirs", "package_path", "package_paths", "search_paths"), "package_dirs"
+    ),
+    **dict.fromkeys(("mass", "tool_mass", "tool"), "payload"),
+    **dict.fromkeys(("frame", "body", "frame_name", "link_name", "tip"), "link"),
+    **dict.fromkeys(("codes", "rules", "only"), "select"),
+    **dict.fromkeys(("exclude", "disable", "skip"), "ignore"),
+    **dict.fromkeys(("free_flyer", "freeflyer", "floating_base", "root_joint", "fixed"), "base"),
     **dict.fromkeys(("solver", "scheme"), "integrator"),
     **dict.fromkeys(("fixed_base", "useFixedBase", "use_fixed_base", "floating"), "base"),
     **dict.fromkeys(("write", "inplace", "in_place"), "dry_run"),
@@ -57,6 +71,10 @@ _REMEDIES = {
     "gravity": "state gravity = [0, 0, -9.81] in a scene file",
     "fix": "call mb.fix(FILE)",
     "joint": "the result has all joints",
+    **dict.fromkeys(
+        ("format", "output_format", "output", "out", "filename"), "call .save('report.json') on the result"
+    ),
+    **dict.fromkeys(("verbose", "quiet", "print"), "print the result"),
 }
 #: Options of ``load`` only; functions that take a mechanism have no such parameter.
 _OF_LOADING = ("base", "massless", "package_dirs", "xacro_args", "xacro_unsafe")
@@ -203,8 +221,9 @@ def _read_positional(function: Callable[..., Any], args: Sequence[object]) -> It
             f"{len(places)} at most ({listed([name for name, _, _ in places]) or 'none'})",
             "name the others",
         )
+    form = f"write {function.__name__}({', '.join(name for name, _, _ in places)})" if len(args) > 1 else ""
     for value, (name, _, kind) in zip(args, places, strict=False):
-        yield _read(function, name, kind, value)
+        yield _read(function, name, kind, value, form)
 
 
 def _read_named(function: Callable[..., Any], given: int, kwargs: Mapping[str, Any]) -> dict[str, Any]:
@@ -215,8 +234,11 @@ def _read_named(function: Callable[..., Any], given: int, kwargs: Mapping[str, A
         others = ALIASES.get(written, ()) if written not in names else ()
         name = next((other for other in others if other in names), written)
         if name not in names:
-            meant = _ELSEWHERE.get(written)
-            remedy = f"did you mean {meant!r}?" if meant in names else suggestion(written, names)
+            meant = meant_by(written, {name: to for name, to in _ELSEWHERE.items() if to in names})
+            near = suggestion(written, names)
+            # a misspelt name of this function counts more than a part of it that means another one
+            close = near.startswith("did you mean") and written not in _ELSEWHERE
+            remedy = near if close or not meant else f"did you mean {meant!r}?"
             if written in _OF_LOADING:
                 remedy = f"give it to mb.load(FILE, {written}=…), and the result to this function"
             remedy = _REMEDIES.get(written, remedy)
@@ -232,7 +254,8 @@ def _read_named(function: Callable[..., Any], given: int, kwargs: Mapping[str, A
     return found
 
 
-def _read(function: Callable[..., Any], name: str, kind: Kind, value: object) -> object:
+def _read(function: Callable[..., Any], name: str, kind: Kind, value: object, form: str = "") -> object:
+    """Return the value of an argument; ``form`` is the remedy where the value itself suggests none."""
     try:
         return kind.read(name, value)
     except Misfit as misfit:
@@ -241,7 +264,7 @@ def _read(function: Callable[..., Any], name: str, kind: Kind, value: object) ->
         what = f"{misfit.place} is {cut_short(repr(misfit.value), _SHORT)}"
         examples = (f"such as {example}" for kind, example in EXAMPLES.items() if kind in misfit.expected)
         row = "such as [0, 0, 0.1]" if misfit.expected == "numbers" else ""
-        remedy = _as_path(misfit.value) or _as_number(misfit) or next(examples, row)
+        remedy = _as_path(misfit.value) or _as_number(misfit) or next(examples, row) or form
         raise _bad(function, what, misfit.expected, remedy) from None
 
 
@@ -271,6 +294,8 @@ def _with_unit(function: Callable[..., Any], name: str, value: object) -> float 
 
 def _as_path(value: object) -> str:
     """Return a remedy for what names files in another way than with a text or a path."""
+    if isinstance(value, bytes) and value.lstrip().startswith(b"<"):
+        return "decode it, and give it to mb.lint('robot.urdf', text=…)"
     if isinstance(value, bytes):
         return "write os.fsdecode(…) for a path in bytes"
     if isinstance(value, list | tuple) and value and all(isinstance(one, str | os.PathLike) for one in value):

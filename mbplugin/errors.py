@@ -12,6 +12,7 @@ from functools import wraps
 from types import MappingProxyType
 from typing import Any, TypeVar
 
+from mbplugin.formats import ENDINGS
 from mbplugin.phrases import counted, ended, listed, visible
 
 #: Longest part of a message, characters.
@@ -195,11 +196,32 @@ class ImplausibleValue(UserWarning):
     """A value that is used as given but is probably mistyped or in another unit."""
 
 
+#: Similarity from which one name is proposed for another, for names of at least so many characters and shorter ones.
+_LIKE, _ALIKE, _LONG = 0.6, 0.66, 6
+
+
+def meant_by(name: str, words: Mapping[str, Any]) -> Any:
+    """Return the entry of a mapping for a name as other libraries write it, or for a part of it; None without one.
+
+    ``forwardKinematics`` is tried as ``forward_kinematics``, ``initial_velocity`` as ``velocity`` and ``initial``.
+    """
+    snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower().replace("-", "_")
+    parts = snake.strip("_").split("_")
+    shorter = ["_".join(some) for k in range(1, len(parts)) for some in (parts[k:], parts[:-k])]
+    for form in (name, name.lower(), snake, *shorter):
+        for written in (form, form.replace("_", "-")):
+            if written in words:
+                return words[written]
+    return None
+
+
 def suggestion(name: object, known: list[str] | tuple[str, ...]) -> str:
     """Return a "did you mean" remedy for a misspelt name, else a list of the known names."""
     import difflib
 
-    close = difflib.get_close_matches(name, known, n=1) if isinstance(name, str) else []
+    # a short word has others like it by chance
+    cutoff = _LIKE if isinstance(name, str) and len(name) >= _LONG else _ALIKE
+    close = difflib.get_close_matches(name, known, n=1, cutoff=cutoff) if isinstance(name, str) else []
     if close:
         return f"did you mean {close[0]!r}?"
     return f"known names are {listed(sorted(known), 12)}" if known else "there are none"
@@ -233,7 +255,7 @@ _ELSEWHERE = {
     **dict.fromkeys(("tau", "M", "T", "moment"), ("torque",)),
     **dict.fromkeys(("friction", "friction_coefficient"), ("mu",)),
     **dict.fromkeys(("rest_length", "neutral", "springref"), ("rest", "length")),
-    **dict.fromkeys(("rotation", "rot", "orientation"), ("R",)),
+    **dict.fromkeys(("rotation", "rot", "orientation", "rpy", "quaternion", "quat"), ("R",)),
     **dict.fromkeys(("translation", "xyz"), ("p", "point")),
     **dict.fromkeys(("I", "inertia_matrix"), ("inertia", "I_C")),
     **dict.fromkeys(("inertia",), ("I_C",)),
@@ -268,7 +290,7 @@ def _answering(kind: _Type, *, with_units: bool) -> _Type:
         try:
             build(self, *args, **kwargs)
         except TypeError:
-            _check(type(self).__name__, [f for f in fields(self) if f.init], args, kwargs)
+            _check(type(self), [f for f in fields(self) if f.init], args, kwargs)
             raise
         for name, place in numbers.items():
             value = args[place] if place < len(args) else kwargs.get(name)
@@ -285,13 +307,16 @@ def _answering(kind: _Type, *, with_units: bool) -> _Type:
 
 
 def _number_in(name: str, text: str) -> str:
-    """Return a remedy with the number at the start of a text; empty if there is none."""
-    found = re.match(r"\s*([-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?)", text)
-    return f"write {name}={found[1]}, converted to SI" if found else ""
+    """Return a remedy with the number at the start of a text, if its unit is one of SI; empty without a number."""
+    found = re.match(r"\s*([-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?)\s*(.*)", text)
+    if not found:
+        return ""
+    known = found[2].strip() in ("", "kg", "m", "s", "N", "Nm", "rad", "rad/s", "m/s")
+    return f"write {name}={found[1]}, converted to SI" if known else "convert it to rad, m, kg, s and N"
 
 
 def _check(
-    name: str, known: Sequence[Field[Any]], args: Sequence[object], kwargs: Mapping[str, object]
+    kind: type, known: Sequence[Field[Any]], args: Sequence[object], kwargs: Mapping[str, object]
 ) -> None:
     """Refuse a call that does not fit the fields of a dataclass.
 
@@ -300,12 +325,15 @@ def _check(
     BadUsage
         A field is unknown, given twice or missing, or there are too many.
     """
-    names = [field.name for field in known]
+    name, names = kind.__name__, [field.name for field in known]
     where, call = f"{name}()", f"{name}({listed(names, 12)})"
     for word in kwargs:
         if word not in names:
             free = [other for other in names[len(args) :] if other not in kwargs]
-            raise BadUsage(f"there is no field {word!r}", where=where, remedy=_remedy(word, names, free))
+            # another constructor may take it, such as from_xyz_rpy
+            other = next((made for made in dir(kind) if word in made.split("_") and made[0] != "_"), "")
+            remedy = f"write mb.{name}.{other}(…)" if other else _remedy(word, names, free)
+            raise BadUsage(f"there is no field {word!r}", where=where, remedy=remedy)
     if len(args) > len(names):
         given = counted(len(args), "value")
         raise BadUsage(f"{given} are given, of {counted(len(names), 'field')}", where=where, expected=call)
@@ -315,6 +343,8 @@ def _check(
     if missing := [other for other in needed if other not in names[: len(args)] and other not in kwargs]:
         verb = "is" if len(missing) == 1 else "are"
         what = f"{listed([repr(other) for other in missing], 12)} {verb} missing"
+        if args and str(args[0]).lower().endswith(ENDINGS):
+            raise BadUsage(what, where=where, expected=call, remedy=f"mb.load({str(args[0])!r}) reads a file")
         raise BadUsage(what, where=where, expected=call, remedy=f"write {missing[0]}=…")
 
 

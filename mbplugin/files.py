@@ -8,6 +8,7 @@ format allows comments. JSON is recognized by its keys, and a table without comm
 from __future__ import annotations
 
 import contextlib
+import glob
 import hashlib
 import itertools
 import json
@@ -288,12 +289,22 @@ def seen_from(folder: Path, file: str) -> str:
 _ADDRESS = re.compile(r"(https?|ftp|file|package|model):/")
 
 
+#: Names of the robot's text among the parameters and topics of ROS.
+_OF_ROS = ("robot_description", "robot_state_publisher")
+
+
 def _meant(path: Path) -> str:
     """Return a question for the files beside a missing one that have its name with an ending, or a similar name."""
     scheme = _ADDRESS.match(str(path))
     if scheme:
         remedy = "name the file itself; such an address is followed within a model only"
         return "download it and name that file" if scheme[1] in ("http", "https", "ftp") else remedy
+    if argument := re.fullmatch(r"(\w+):=(.*)", path.name):
+        return (
+            f"write --xacro-arg {argument[1]}={argument[2]} (xacro_args={{{argument[1]!r}: {argument[2]!r}}})"
+        )
+    if path.name.strip("/") in _OF_ROS:
+        return "pipe the text of the parameter or topic to mbplugin with - for FILE"
     try:
         with os.scandir(path.parent) as entries:
             beside = itertools.islice(entries, _MOST_BESIDE)
@@ -307,7 +318,10 @@ def _meant(path: Path) -> str:
 
         lower = {name.lower(): name for name in sorted(names)}
         close = [lower[name] for name in get_close_matches(written, lower, n=1, cutoff=0.8)]
-    return f"did you mean {' or '.join(map(repr, close[:2]))}?" if close else "check the path"
+    if close:
+        return f"did you mean {' or '.join(map(repr, close[:2]))}?"
+    others = f": beside it are {', '.join(map(repr, sorted(names)[:3]))}" if names else ""
+    return f"check the {'pattern' if glob.has_magic(path.name) else 'path'}{others}"
 
 
 def _umask() -> int:

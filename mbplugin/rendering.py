@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
-from mbplugin.errors import BadUsage
+from mbplugin.errors import BadUsage, meant_by
 from mbplugin.phrases import listed
 
 if TYPE_CHECKING:
@@ -34,10 +35,17 @@ _INSTEAD = {
     "html": "to_html",
     "json": "to_dict",
     "to_json": "to_dict",
-    "to_pandas": "to_frame",
+    **dict.fromkeys(("to_pandas", "to_df", "df", "pandas"), "to_frame"),
     "to_dataframe": "to_frame",
     "dataframe": "to_frame",
     "figure": "plot",
+    **dict.fromkeys(("file_name", "filename", "path", "location"), "file"),
+    **dict.fromkeys(("lineno", "row"), "line"),
+    **dict.fromkeys(("text", "description", "msg"), "message"),
+    **dict.fromkeys(("rule", "id", "rule_id"), "code"),
+    **dict.fromkeys(("results", "result", "violations", "problems", "diagnostics"), "findings"),
+    **dict.fromkeys(("redundant_constraints", "redundancies", "redundancy"), "degree_of_redundancy"),
+    **dict.fromkeys(("last", "final", "end", "x", "state", "states", "history"), "q"),
     "write": "save",
     **dict.fromkeys(("errors", "warnings", "notes", "issues", "messages"), "findings"),
     **dict.fromkeys(("ok", "passed", "success", "failed", "status"), "exit_code"),
@@ -50,6 +58,13 @@ _INSTEAD = {
     **dict.fromkeys(("distance", "distances"), "joints"),
     **dict.fromkeys(("joints", "edges"), "pairs"),
     "links": "bodies",
+    **dict.fromkeys(
+        ("is_overconstrained", "overconstrained", "redundant", "is_redundant"), "degree_of_redundancy"
+    ),
+    **dict.fromkeys(("model", "robot", "tree", "plant"), "mechanism"),
+    **dict.fromkeys(("torques", "forces", "tau", "wrenches"), "reactions"),
+    **dict.fromkeys(("jacobian_matrix", "matrix"), "C"),
+    **dict.fromkeys(("data", "asdict", "as_dict", "dict"), "to_dict"),
     "joint_names": "q_names",
 }
 #: Expressions for what results do not have as a method.
@@ -58,6 +73,32 @@ _PRINTED = dict.fromkeys(("print", "summary", "describe", "pprint", "display", "
 _COMPUTED = {
     **dict.fromkeys(("nq", "n_q"), "len(scene.mechanism.q_names)"),
     **dict.fromkeys(("dof", "dofs", "mobility", "nv", "ndof"), "mb.analyze(scene).mobility"),
+    **dict.fromkeys(("njoints", "njnt", "num_joints", "n_joints"), "len(scene.mechanism.pairs)"),
+    **dict.fromkeys(("nbodies", "nbody", "num_bodies", "n_links", "nframes"), "len(scene.mechanism.bodies)"),
+    **dict.fromkeys(
+        ("joint", "get_joint", "getJointId", "joint_map", "GetJointByName"),
+        "scene.mechanism.pair_by_name[NAME]",
+    ),
+    **dict.fromkeys(
+        ("link", "body", "get_link", "getBodyId", "getFrameId", "GetBodyByName"),
+        "scene.mechanism.bodies[scene.mechanism.body_index[NAME]]",
+    ),
+    **dict.fromkeys(("qpos0", "q0", "neutral", "home", "qpos"), "scene.state.q"),
+    **dict.fromkeys(("step", "rollout"), "mb.simulate(scene, 1.0)"),
+    **dict.fromkeys(
+        ("link_names", "body_names", "linkNames", "frame_names"),
+        "[body.name for body in scene.mechanism.bodies]",
+    ),
+    **dict.fromkeys(("root", "base", "base_link", "root_link"), "scene.mechanism.tree.joints[0].outer"),
+    **dict.fromkeys(
+        ("save", "write", "export", "to_xml", "to_mjcf", "to_urdf", "to_sdf", "to_usd"),
+        "mb.close(scene, 'mjcf').text",
+    ),
+    **dict.fromkeys(("mass", "total_mass", "get_mass"), "sum(body.mass for body in scene.mechanism.bodies)"),
+    **dict.fromkeys(
+        ("lower", "upper", "lower_limits", "upper_limits", "joint_limits", "jnt_range"),
+        "[pair.freedoms for pair in scene.mechanism.pairs]",
+    ),
     **dict.fromkeys(("plot", "draw", "show", "visualize"), "mb.view(scene)"),
     **dict.fromkeys(("fk", "forward_kinematics", "link_fk"), "mb.forward_kinematics(scene)"),
     **dict.fromkeys(("M", "mass_matrix", "crba"), "mb.mass_matrix(scene)"),
@@ -107,7 +148,7 @@ def nearest(name: str, known: Sequence[str], inside: Mapping[str, str] | None = 
     from difflib import get_close_matches
 
     places = {**(inside or {}), **{one: one for one in known}}
-    meant = _INSTEAD.get(name, "")
+    meant = meant_by(name, {**{one: one for one in places if len(one) > 1}, **_INSTEAD}) or ""
     parts = [one for one in known if name.lower() in one.split("_")[-1:]]
     close = meant if meant in places else next(iter(get_close_matches(name, places, n=1) or parts), None)
     if close is not None:
@@ -136,9 +177,11 @@ def refuse_attribute(owner: object, name: str, part: str = "") -> NoReturn:
     if not name.startswith("_"):
         inside = _names(vars(owner)[part]) if part in vars(owner) else []
         remedy = nearest(name, _names(owner), {one: f"{part}.{one}" for one in inside})
-        words = {**_PRINTED, **_WRITTEN_FILES} if isinstance(owner, Result) else _COMPUTED
-        if name in words:
-            remedy = f"; write {words[name]}" if "(" in words[name] else f"; did you mean {words[name]!r}?"
+        words = {**_PRINTED, **_WRITTEN_FILES} if isinstance(owner, Result) else {}
+        if type(owner).__name__ in ("Scene", "Mechanism"):
+            words = _COMPUTED
+        if word := words.get(name) or (meant_by(name, words) if "did you mean" not in remedy else None):
+            remedy = f"; write {word}" if re.search(r"[(\[.]", word) else f"; did you mean {word!r}?"
     raise AttributeError(
         f"{type(owner).__name__!r} object has no attribute {name!r}{remedy}", name=name, obj=owner
     )

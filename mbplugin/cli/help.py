@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from mbplugin.errors import BadUsage
+from mbplugin.errors import BadUsage, meant_by
 from mbplugin.files import require_replaceable
 from mbplugin.formats import ENDINGS
 from mbplugin.phrases import ended, only_near
@@ -275,12 +275,49 @@ _INTENDED = {
     "convert": "close",
     "export": "close",
     **dict.fromkeys(("dof", "mobility", "rank", "analyze", "analyse", "info", "test"), "lint"),
-    "jacobian": "matrix",
+    **dict.fromkeys(
+        ("check_urdf", "check-urdf", "urdf_check", "inspect", "describe", "summary", "audit"), "lint"
+    ),
+    **dict.fromkeys(("urdf", "sdf", "mjcf", "usd", "sdformat"), "lint"),
+    "xacro": "lint",
+    **dict.fromkeys(("compile", "translate", "transform", "save", "to-mjcf", "urdf2mjcf", "write"), "close"),
+    **dict.fromkeys(("jacobian", "jacobians", "constraints"), "matrix"),
+    **dict.fromkeys(("fk", "forward-kinematics", "forward_kinematics"), "mb.forward_kinematics(FILE)"),
+    **dict.fromkeys(("rnea", "id", "inverse-dynamics", "inverse_dynamics"), "mb.inverse_dynamics(FILE)"),
+    **dict.fromkeys(("crba", "mass-matrix", "mass_matrix"), "mb.mass_matrix(FILE)"),
+    **dict.fromkeys(("gravity", "bias", "nle", "gravcomp", "gravity-compensation"), "mb.bias_forces(FILE)"),
+    **dict.fromkeys(("torque", "torques", "actuation"), "mb.inverse_dynamics(FILE)"),
+    **dict.fromkeys(
+        ("merge", "combine", "join", "attach"), "lint NAME.scene.toml, with a [[model]] table for each"
+    ),
+    **dict.fromkeys(("loops", "loop", "closures"), "lint"),
+    **dict.fromkeys(
+        ("ik", "inverse-kinematics"),
+        "lint --q NAME=VALUE with a pose from elsewhere: none is computed from a target",
+    ),
+    **dict.fromkeys(
+        ("step", "rollout", "play", "dynamics", "integrate", "aba", "forward-dynamics"), "simulate"
+    ),
+    **dict.fromkeys(("brake", "brakes", "emergency-stop", "e-stop", "halt", "stopping"), "estop"),
+    **dict.fromkeys(("montecarlo", "monte-carlo", "random"), "sweep"),
+    **dict.fromkeys(("frequencies", "eigen", "vibration", "linearize", "equilibrium", "statics"), "modes"),
+    **dict.fromkeys(("benchmark", "bench"), "crosscheck"),
+    **dict.fromkeys(("list", "list-rules", "codes", "doc", "docs"), "rule"),
+    **dict.fromkeys(("install", "setup", "selftest", "self-test", "diagnose"), "doctor"),
+    **dict.fromkeys(("new", "create", "bootstrap"), "init"),
+    **dict.fromkeys(("animate", "animation", "movie", "film", "picture"), "view"),
+    **dict.fromkeys(
+        ("stats", "statistics", "inertia", "mass", "masses", "limits", "joints", "links"), "lint"
+    ),
+    **dict.fromkeys(("physics", "motion", "trajectory", "sim"), "simulate"),
+    "--list": "--help",
+    **dict.fromkeys(("settings", "configuration", "options", "show-config"), "config"),
     "completion": "--install-completion",
     "compare": "diff",
     "forces": "reactions",
-    "plot": "view",
-    "draw": "view",
+    **dict.fromkeys(("plot", "draw", "show", "display", "render", "visualize", "visualise", "viz"), "view"),
+    **dict.fromkeys(("viewer", "gui", "rviz", "meshcat", "tree", "graph", "urdf_to_graphviz"), "view"),
+    **dict.fromkeys(("urdf_to_graphiz", "urdf-viz", "screenshot"), "view"),
     "lsp": "server",
     "language-server": "server",
     "watch": "lint --watch",
@@ -294,36 +331,89 @@ _INSTEAD: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("--format", "--fmt", "-f"), ("--output-format",)),
     **dict.fromkeys(("--out", "--outfile", "--output-file", "--save"), ("--output",)),
     **dict.fromkeys(("--time", "--seconds", "-t", "--until"), ("--duration",)),
-    **dict.fromkeys(("--dt", "--timestep", "--time-step"), ("--step",)),
-    **dict.fromkeys(("--velocity", "--velocities", "--vel", "--rates", "--dq"), ("--qd",)),
-    **dict.fromkeys(("--pose", "--joints", "--position", "--positions"), ("--q",)),
+    **dict.fromkeys(("--dt", "--timestep", "--time-step", "--step-size", "-h"), ("--step",)),
+    **dict.fromkeys(("--steps", "--nsteps", "--n-steps", "--num-steps", "--frames"), ("--duration S",)),
+    **dict.fromkeys(("--velocity", "--velocities", "--vel", "--rates", "--dq", "--qvel"), ("--qd",)),
+    **dict.fromkeys(("--qd0", "--v0", "--dq0", "--qdot", "--joint-velocities"), ("--qd",)),
+    **dict.fromkeys(("--pose", "--joints", "--position", "--positions", "--q0", "--qpos"), ("--q",)),
+    **dict.fromkeys(("--joint-positions", "--configuration", "--config-q"), ("--q",)),
+    **dict.fromkeys(("--keyframe", "--key", "--home", "--named-pose"), ("--q NAME=VALUE",)),
     **dict.fromkeys(("--method", "--solver"), ("--integrator",)),
+    **dict.fromkeys(
+        ("--screenshot", "--image", "--png", "--save-image", "--snapshot"), ("--picture", "--plot")
+    ),
+    **dict.fromkeys(
+        ("--video", "--mp4", "--gif", "--record", "--movie", "--animation"),
+        ("--film", "mbplugin view FILE --film robot.mp4"),
+    ),
+    **dict.fromkeys(("--log", "--log-file", "--export", "--dump", "--npz"), ("--save", "--output")),
+    **dict.fromkeys(("--level", "--severity", "--min-severity", "--error-level"), ("--fail-on",)),
+    **dict.fromkeys(
+        ("--brake-torque", "--braking-torque", "--holding-torque"), ("--brake JOINT:torque=50Nm",)
+    ),
+    **dict.fromkeys(
+        ("--no-color", "--no-colour", "--color", "--colour", "--plain"), ("NO_COLOR=1 before the command",)
+    ),
+    **dict.fromkeys(("--viewer", "--gui", "--visualize", "--render", "--show"), ("mbplugin view FILE",)),
+    **dict.fromkeys(
+        ("--xacro", "--arg", "--args", "--xacro-args", "--mappings"), ("--xacro-arg NAME=VALUE",)
+    ),
+    **dict.fromkeys(
+        ("--package-path", "--package-paths", "--ros-package-path", "--mesh-dir", "--search-path", "-I"),
+        ("--package-dir",),
+    ),
+    **dict.fromkeys(("--only", "--codes"), ("--select",)),
+    **dict.fromkeys(("--skip", "--suppress", "--without"), ("--ignore",)),
+    **dict.fromkeys(("--no-warnings", "--quiet-warnings"), ("--quiet",)),
+    **dict.fromkeys(("--end", "--tmax", "--t-end", "--horizon", "--length"), ("--duration",)),
+    **dict.fromkeys(
+        ("--control", "--controller", "--policy", "--pd"), ("mb.simulate(FILE, controller=…) in Python",)
+    ),
+    "--merge": ("one scene file with a [[model]] table for each",),
+    **dict.fromkeys(("--seed-value", "--random-seed", "--rng"), ("--seed",)),
+    **dict.fromkeys(("--threads", "--workers", "--processes", "--parallel", "-j"), ("--jobs",)),
     **dict.fromkeys(("--mass",), ("--payload",)),
     **dict.fromkeys(("--cat",), ("--category",)),
-    **dict.fromkeys(("--force", "--wrench"), ("--load",)),
+    **dict.fromkeys(("--force", "--wrench", "--external-force", "--external-forces", "--f-ext"), ("--load",)),
+    **dict.fromkeys(("--headless", "--offscreen", "--no-gui"), ("--picture robot.png",)),
     **dict.fromkeys(("--fixed", "--fixed-base"), ("--base fixed",)),
-    **dict.fromkeys(("--free", "--floating", "--free-base"), ("--base free",)),
+    **dict.fromkeys(("--free", "--floating", "--free-base", "--floating-base"), ("--base free",)),
+    **dict.fromkeys(("--free-flyer", "--freeflyer", "--root-joint", "--free-joint"), ("--base free",)),
+    **dict.fromkeys(("--static", "--anchored", "--weld", "--use-fixed-base"), ("--base fixed",)),
     **dict.fromkeys(("--rule", "--rules"), ("--select",)),
     "--disable": ("--ignore",),
     "--exclude": ("exclude = ['PATTERN'] in mbplugin.toml",),
     **dict.fromkeys(("--recursive", "-r", "-R"), ("a folder, which is searched with those in it",)),
+    "--all": ("a folder, which is searched with those in it",),
+    **dict.fromkeys(
+        ("--exit-zero", "--no-fail", "--ignore-errors", "--no-error"), ("|| true behind the command",)
+    ),
     **dict.fromkeys(("rule --list", "rule --all"), ("rule alone, which lists them",)),
     **dict.fromkeys(("--silent",), ("--quiet",)),
     **dict.fromkeys(("--debug", "--details", "--full"), ("-v",)),
     "--strict": ("--fail-on note",),
-    "--werror": ("--fail-on warning",),
+    **dict.fromkeys(("--werror", "--warn-as-error", "--warnings-as-errors"), ("--fail-on warning",)),
+    **dict.fromkeys(("--error-on-warning", "--fail-on-warning", "--max-warnings"), ("--fail-on warning",)),
     **dict.fromkeys(("--dry-run", "--patch", "--check"), ("--diff",)),
     **dict.fromkeys(("--markdown", "--md", "--github"), ("--output-format github",)),
     **dict.fromkeys(("--rev", "--revision", "--ref", "--commit"), ("REV:PATH for a file at a revision",)),
     **dict.fromkeys(
-        ("--port", "--tcp", "--socket", "--ws"), ("mbplugin server, which speaks on stdin and stdout",)
+        [f"server {option}" for option in ("--port", "--tcp", "--socket", "--ws")],
+        ("mbplugin server, which speaks on stdin and stdout",),
     ),
     **dict.fromkeys(("--timeout", "--time-limit"), ("--lint-seconds", "--max-seconds")),
     "-w": ("--watch",),
     "-q": ("--q",),
-    "--gravity": ("gravity = [0, 0, 0] in a scene file",),
+    **dict.fromkeys(("--gravity", "--no-gravity", "-g"), ("gravity = [0, 0, 0] in a scene file",)),
     **dict.fromkeys(("--speed", "--rate", "--omega"), ("--qd NAME=VALUE",)),
     **dict.fromkeys(("close --format", "close -f", "close --target"), ("--to",)),
+    **dict.fromkeys(("close --save", "close --out", "close --export", "close --outfile"), ("--write",)),
+    **dict.fromkeys(("--enable", "--include", "--extend", "--with"), ("--extend-select", "--select")),
+    **dict.fromkeys(("--rank-tol", "--rtol-rank", "--rank-tolerance", "--rcond"), ("--tolerance",)),
+    **dict.fromkeys(("--initial", "--init", "--start", "--initial-state", "--x0", "--state"), ("--q",)),
+    **dict.fromkeys(("--yes", "-y", "--no-confirm"), ("it without: nothing is asked",)),
+    **dict.fromkeys(("--error", "--errors", "--errors-only", "-e"), ("--fail-on error",)),
+    **dict.fromkeys(("--realtime", "--real-time", "--live"), ("mbplugin view FILE --motion MOTION",)),
     **{f"{command} --joint": ("--qd NAME=VALUE",) for command in ("estop", "simulate")},
     "reactions --joint": ("no joint: the reactions of all are listed",),
     **dict.fromkeys(
@@ -335,15 +425,53 @@ _NEAR = 0.75
 #: Commands in which a word in place of an option is another argument.
 _WORDS_OF = {
     "REV:PATH": "diff",
-    "mbplugin": "server",
+    "mbplugin": "",
+    "NO_COLOR=1": "",
+    "||": "",
+    "it": "",
+    "mb.simulate(FILE,": "",
+    "one": "",
     "gravity": "",
     "exclude": "lint",
     "a": "lint",
     "rule": "rule",
     "no": "reactions",
 }
+#: Other names of formats of models.
+_FORMATS = {
+    **dict.fromkeys(("xml", "mujoco"), "mjcf"),
+    **dict.fromkeys(("gazebo", "gz", "sdformat"), "sdf"),
+    **dict.fromkeys(("usda", "usdc", "isaac", "openusd"), "usd"),
+    **dict.fromkeys(("ros", "ros2", "pybullet"), "urdf"),
+    "toml": "scene",
+}
 #: Names of the text of a comment on GitHub.
 _MARKDOWN = ("markdown", "md", "gfm")
+#: An argument of a xacro file, as the program xacro takes it.
+_XACRO = re.compile(r"([A-Za-z_]\w*):=(.*)")
+#: Values of options that name files, for messages.
+_EXAMPLES = {
+    "--plot": "motion.png",
+    "--picture": "robot.png",
+    "--film": "robot.mp4",
+    "--save": "motion.csv",
+    "--output": "FILE",
+    "--write": "FILE",
+    "--write-scene": "FILE.scene.toml",
+    "--package-dir": "DIR",
+    "--q": "NAME=VALUE",
+    "--qd": "NAME=VALUE",
+    "--payload": "BODY:MASS",
+    "--load": "BODY:FX,FY,FZ",
+    "--xacro-arg": "NAME=VALUE",
+}
+#: Options for files that are no report, by their endings; the first one that a command has is proposed.
+_FILES = {
+    **dict.fromkeys((".npz", ".npy", ".csv", ".mat", ".h5", ".hdf5", ".pkl"), ("save",)),
+    **dict.fromkeys((".png", ".svg", ".jpg", ".jpeg"), ("plot", "picture", "zone")),
+    **dict.fromkeys((".mp4", ".gif", ".webm"), ("film",)),
+    **dict.fromkeys((".urdf", ".sdf", ".xml", ".usda", ".usd", ".toml"), ("write", "write_scene")),
+}
 #: Number of files that converters take, one to read and one to write, and the formats of the second.
 _OF_CONVERSION = 2
 _WRITTEN_BY_CLOSE = {
@@ -400,6 +528,9 @@ def usage_sentence(error: Any, arguments: Sequence[str]) -> str:
 
 def _with_near_options(message: str) -> str:
     """Return a message about an unknown option with only those of its proposals that are near it."""
+    if found := re.fullmatch(r"(.*no such command '(.*)'); did you mean '(.*)'\?", message):
+        names = found[3].replace("'", "").split(", ")
+        return message if any(map(partial(_hardly_differ, found[2]), names)) else found[1]
     found = re.fullmatch(r"(.*no such option: (-\S+)); did you mean (.*)\?", message)
     if not found:
         return message
@@ -410,8 +541,15 @@ def _with_near_options(message: str) -> str:
 def _are_near(typed: str, known: str) -> bool:
     """Return True if two names share their first word, or one contains the other, or they hardly differ."""
     shorter, longer = sorted((typed, known), key=len)
-    alike = SequenceMatcher(None, typed, known).ratio() >= _NEAR
-    return alike or shorter in longer or typed.partition("-")[0] == known.partition("-")[0]
+    return (
+        _hardly_differ(typed, known)
+        or shorter in longer
+        or typed.partition("-")[0] == known.partition("-")[0]
+    )
+
+
+def _hardly_differ(typed: str, known: str) -> bool:
+    return SequenceMatcher(None, typed, known).ratio() >= _NEAR
 
 
 def _intended(message: str, error: Any, arguments: Sequence[str]) -> str:
@@ -423,12 +561,21 @@ def _intended(message: str, error: Any, arguments: Sequence[str]) -> str:
     if of_group and first.startswith("-") and rest and rest[0] in COMMANDS and "no such option" in message:
         # an option of the command stands before it
         return " ".join(("mbplugin", *rest, *_INSTEAD.get(first, (first,))[:1]))
-    if of_group and first in _INTENDED and ("no such command" in message or "no such option" in message):
-        word = _INTENDED[first]
+    unknown = "no such command" in message or "no such option" in message
+    word = _INTENDED.get(first, "") if "did you mean" in message else _command_like(first)
+    if of_group and word.startswith("mb.") and unknown:
+        # a function on arrays, which the shell has no form for
+        return (
+            word.replace("FILE", repr(rest[0]) if rest else "FILE")
+            + " in Python, after import mbplugin as mb"
+        )
+    if of_group and word and unknown:
         command, *options = word.split()
         words = (*rest[:1], command) if word.startswith("--") else (command, *rest, *options)
         if command == "close" and (conversion := _conversion(rest)):
             words = (command, conversion)
+        if command == "lint" and any(_XACRO.fullmatch(one) for one in rest):
+            words = (command, *(_XACRO.sub(r"--xacro-arg \1=\2", one) for one in rest))
         return " ".join(("mbplugin", *words))
     found = re.search(r"no such option: (-\S+?)(?:;|$)", message)
     if not found or of_group:
@@ -440,11 +587,36 @@ def _intended(message: str, error: Any, arguments: Sequence[str]) -> str:
         return f"mbplugin explain {value or 'CODE'}"
     if found[1] in ("-f", "-i", "--file", "--input") and value and Path(value).is_file():
         return f"mbplugin {error.ctx.info_name} {value}"
-    words = _INSTEAD.get(f"{error.ctx.info_name} {found[1]}") or _INSTEAD.get(found[1], ())
+    if _is_number(found[1][1:]) and (meant := _negative_number(arguments)):
+        return meant
+    spelt = found[1].replace("_", "-").lower() if found[1].startswith("--") else found[1]
+    words = _INSTEAD.get(f"{error.ctx.info_name} {spelt}") or _INSTEAD.get(spelt, ())
+    if not words and "did you mean" not in message and spelt.startswith("--"):
+        # a part of the name may be one that is known, as in --initial-velocity
+        own = {one.strip("-"): (one,) for option in error.ctx.command.params for one in option.opts}
+        others = {known.strip("-"): there for known, there in _INSTEAD.items() if known.startswith("--")}
+        words = meant_by(spelt.strip("-"), {**others, **own}) or ()
     if found[1] == "--exclude" and re.match(r"MB\d", value):
         # rules are ignored, files are excluded
         words = ("--ignore",)
     return next(filter(None, (_with_value(word, value, error.ctx) for word in words)), "")
+
+
+def _command_like(word: str) -> str:
+    """Return our word for a command of another program, by the whole word or else its parts; empty if unknown."""
+    if word.startswith("-"):
+        return _INTENDED.get(word, "")
+    parts = {known.partition("-")[2]: meant for known, meant in _INTENDED.items() if known[0] != "-"}
+    return str(meant_by(word, {**parts, **{one: one for one in COMMANDS}, **_INTENDED}) or "")
+
+
+def _negative_number(arguments: Sequence[str]) -> str:
+    """Return how a vector is written whose negative number stands as a word of its own; empty if there is none."""
+    place = next((k for k, word in enumerate(arguments) if word[:1] == "-" and _is_number(word[1:])), 0)
+    option = next((word for word in reversed(arguments[:place]) if word.startswith("--")), "")
+    if option in ("--force", "--wrench", "--load"):
+        return "--load BODY:FX,FY,FZ, the numbers joined by commas"
+    return f"{option} with its numbers joined to it, as in NAME={arguments[place]}" if option else ""
 
 
 def _conversion(files: Sequence[str]) -> str:
@@ -461,24 +633,32 @@ def _with_value(word: str, value: str, context: Any) -> str:
     if name in _WORDS_OF:
         return word if _WORDS_OF[name] in ("", context.info_name) else ""
     option = next((one for one in context.command.params if name in one.opts), None)
+    if option is not None and (own.isupper() or ":" in own or "." in own):
+        # a form to fill in
+        return word
     offered = [] if option is None else re.split(r"\W", str(option.get_help_record(context)[0]))
     if option is None or not {*filter(None, re.split(r"\W", own))} <= {*offered}:
         return ""
     takes_one = not own and not (option.is_flag or option.count)
+    if takes_one and name in ("--q", "--qd"):
+        # as a mapping is written elsewhere
+        value = re.sub(r"\s*[:=]\s*", "=", value.strip("{} ")).replace("'", "").replace('"', "")
     return f"{word} {value}".strip() if takes_one else word
 
 
 def _remedy(message: str, command: str, arguments: Sequence[str]) -> str:
     name = command.partition(" ")[2]
     if (found := re.search(r"option '(-[\w-]+)' requires an argument", message)) and arguments[0] in COMMANDS:
-        return f"write {found[1]} VALUE, see 'mbplugin {arguments[0]} --help'"
+        value = _EXAMPLES.get(found[1], "VALUE")
+        return f"write {found[1]} {value}, see 'mbplugin {arguments[0]} --help'"
     if name == "server" and "unexpected extra argument" in message:
         return "write mbplugin server, the editor names the files"
     if name == "diff" and ": missing " in message and (file := arguments[-1].partition(":")[2]):
         return f"write mbplugin diff {arguments[-1]} {file}"
     if word := _offered(message):
         return f"write {word}"
-    if name == "close" and "'--to'" in message and (words := _conversion(arguments[1:])):
+    given = [word for word in arguments[1:] if word not in ("--output", "-o", "--write")]
+    if name == "close" and "'--to'" in message and (words := _conversion(given)):
         return f"write mbplugin close {words}"
     if ": missing " in message and name in COMMANDS:
         return f"for example {COMMANDS[name].example}"
@@ -500,7 +680,7 @@ def _offered(message: str) -> str:
     if not found:
         return ""
     option, typed, choices = found[1], found[2], re.findall(r"'([^']*)'", found[3])
-    wanted = "github" if typed.lower() in _MARKDOWN else typed.lower()
+    wanted = "github" if typed.lower() in _MARKDOWN else _FORMATS.get(typed.lower(), typed.lower())
     meant = wanted if wanted in choices else only_near(wanted, choices)
     return f"{option} {meant}" if meant else ""
 
@@ -527,7 +707,9 @@ def _joined_value(message: str, arguments: Sequence[str]) -> str:
         if _is_number(first) and extra.isalpha():
             return f"write {option} {first}{extra}"
         if "=" not in first and _is_number(extra):
-            return f"write {option} {first}={extra}"
+            # loads and payloads are stated as BODY:NUMBERS
+            sign = ":" if option in ("--load", "--payload") else "="
+            return f"write {option} {first}{sign}{extra}"
         if option == "--units":
             return f"write {option} {first},{extra}"
     return ""
@@ -668,7 +850,11 @@ def with_format(command: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(command)
     def run(**given: Any) -> Any:
-        chosen = chosen_format(given.get("output_format"), given.get("output"), offered, default)
+        output = given.get("output")
+        others = _FILES.get("" if output is None else output.suffix.lower(), ())
+        other = next((name for name in others if name in own.parameters), "")
+        remedy = f"write --{other.replace('_', '-')} {output}" if other else ""
+        chosen = chosen_format(given.get("output_format"), output, offered, default, remedy)
         require_package(chosen)
         if parameter is not None:
             given["output_format"] = chosen
@@ -719,8 +905,12 @@ def _files_of(given: Mapping[str, Any]) -> Iterator[Path | None]:
             yield value
 
 
-def chosen_format(stated: str | None, output: Path | None, offered: list[str], default: str) -> str:
+def chosen_format(
+    stated: str | None, output: Path | None, offered: list[str], default: str, remedy: str = ""
+) -> str:
     """Return the format of an output: the stated one, or that of its ending, or the default.
+
+    ``remedy`` is the answer to an ending that none of the formats has; by default one of them is proposed.
 
     Raises
     ------
@@ -736,9 +926,15 @@ def chosen_format(stated: str | None, output: Path | None, offered: list[str], d
     if output is None or not output.suffix:
         return stated or default
     if stated is None:
-        return format_of(output, offered, "--output")
+        return format_of(output, offered, "--output", remedy=remedy or _other_ending(output, offered))
     require_agreement(output, stated)
     return stated
+
+
+def _other_ending(output: Path, offered: Sequence[str]) -> str:
+    """Return a remedy with the name of a file whose format is offered, if its ending is of none."""
+    best = next((name for name in ("json", "xlsx", "html") if name in offered), "")
+    return f"write --output {output.with_suffix(f'.{best}')}" if best else ""
 
 
 def _names(annotation: Any) -> list[str]:

@@ -126,10 +126,18 @@ class Quantities:
         return [self._payload(text) for text in texts] if texts else None
 
     def tool_payloads(self, texts: Sequence[str] | None) -> float | list[dict[str, Any]] | None:
-        """Return the payloads of ``--payload``; a single mass (kg) is one at the tool; None without the option."""
+        """Return the payloads of ``--payload``; a single mass (kg) is one at the tool; None without the option.
+
+        Raises
+        ------
+        BadUsage
+            A mass or a payload is stated in another form.
+        """
         if not texts:
             return None
         if len(texts) == 1 and ":" not in texts[0]:
+            if "@" in texts[0]:
+                raise BadUsage(f"--payload has {texts[0]!r}", expected=f"MASS, or {_PAYLOAD}")
             return self.units.value(texts[0], "mass", "--payload has")
         return self.payloads(texts)
 
@@ -241,6 +249,11 @@ def named(
         name = name.strip()
         if not equals or not name:
             raise BadUsage(f"{option} has {part!r}", expected="NAME=VALUE,…")
+        if "=" in name and len(name.split()) > 1:
+            joined = ",".join(part.split())
+            raise BadUsage(
+                f"{option} has {part!r}", expected="commas between", remedy=f"write {option} {joined}"
+            )
         for one in matching(name, known, option):
             value = units.value(text, dimension(one), f"{option} gives {one!r} the value")
             put_once(values, one, value, option)

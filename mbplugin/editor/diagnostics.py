@@ -35,9 +35,9 @@ from mbplugin.linter.targets import (
 from mbplugin.readers.paths import real_path
 from mbplugin.report.documents.part import violation
 
-#: Rules that need the remedies or a second reading of the model, which take most of the time of a lint of a large robot
-#: with loops: a first answer leaves them out.
-LATE = ("MB201", "MB202", "MB501", "MB502", "MB506")
+#: Rules that need the remedies, a second reading of the model, other poses than that of the file, or the mobility in
+#: fact, which take most of the time of a lint of a large robot with loops: a first answer leaves them out.
+LATE = ("MB164", "MB201", "MB202", "MB501", "MB502", "MB503", "MB506", "MB507")
 #: Most diagnostics of one file, places of one finding, and places that are related to another.
 _MOST, _MOST_PLACES, _MOST_RELATED = 500, 50, 5
 #: Most characters behind the start of a line in which the tag that starts there ends, and most tags of a line.
@@ -104,10 +104,10 @@ class Inspection:
     seconds: float
 
     @property
-    def is_redundant(self) -> bool:
-        """True if the model has redundant constraints, whose remedies take time."""
+    def is_redundant(self) -> bool | None:
+        """True if the model has redundant constraints, whose remedies take time; None if it was not analyzed."""
         analysis = self.report.analysis if self.report else None
-        return analysis is not None and analysis.degree_of_redundancy > 0
+        return None if analysis is None else analysis.degree_of_redundancy > 0
 
 
 def inspected(documents: Documents, path: str, *, complete: bool) -> Inspection:
@@ -129,7 +129,7 @@ def inspected(documents: Documents, path: str, *, complete: bool) -> Inspection:
         target, report = _linted(path, complete=complete)
         found = tuple(_located(documents, path, report)) if report else ()
     diagnostics: dict[str, list[dict[str, Any]]] = {}
-    uris = {file: documents.uri(file) for _, file, _ in found}
+    uris = {file: documents.uri(file) for file in dict.fromkeys(file for _, file, _ in found)}
     for finding, alike in groupby(found, key=itemgetter(0)):
         located = [(uris[file], span) for _, file, span in alike]
         for uri, diagnostic in _diagnostics(finding, located):
@@ -151,7 +151,7 @@ def _linted(path: str, *, complete: bool) -> tuple[Target | None, Report | None]
         return None, None
     target = target_of(path, settings)
     asked = target if complete else replace(target, settings=_without_late(settings))
-    report = lint_one_of_many(asked, {})
+    report = lint_one_of_many(asked, {} if complete else {"samples": 0})
     if settings.baseline:
         try:
             known = _known(settings.baseline, version_of(settings.baseline))

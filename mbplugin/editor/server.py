@@ -72,9 +72,12 @@ class Input:
 class PlainDiagnostics(LanguageServerProtocol):
     """The protocol, with diagnostics that are sent as they are: to make objects of them takes longer than a lint."""
 
-    def get_message_type(self, method: str) -> type[Any] | None:  # type: ignore[override]
-        """Return the class of a message; None for diagnostics."""
-        return None if method == _PUBLISH else super().get_message_type(method)
+    def notify(self, method: str, params: Any | None = None) -> None:
+        """Send a notification to the editor."""
+        if method == _PUBLISH:
+            self._send_data({"jsonrpc": self.VERSION, "method": method, "params": params})
+        else:
+            super().notify(method, params)
 
 
 class MbpluginServer(LanguageServer):

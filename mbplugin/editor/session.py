@@ -9,7 +9,6 @@ when nothing was typed for a moment.
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
@@ -19,7 +18,7 @@ from mbplugin.editor.process import Inspector, NoAnswer
 from mbplugin.readers.paths import real_path
 
 #: Time in which changes that come together are collected, and after which a complete lint of a large model begins, s.
-COLLECTED, IDLE = 0.002, 0.1
+COLLECTED, IDLE = 0.001, 0.1
 #: Time from which the lint of a model with redundant loops is done in two steps, s.
 _APART = 0.06
 #: Diagnostics as JSON, by URI.
@@ -87,7 +86,8 @@ class Session:
         self._due: dict[str, None] = {}
         self._late: dict[str, None] = {}
         self._wake, self._wake_late = asyncio.Event(), asyncio.Event()
-        self._published: dict[str, str] = {}
+        #: Version and diagnostics, as texts, that were published last, by URI.
+        self._published: dict[str, tuple[int | str | None, ...]] = {}
         #: Files whose diagnostics are published with the next ones, by URI.
         self._held: set[str] = set()
         self._tasks: list[asyncio.Task[None]] = []
@@ -203,7 +203,7 @@ class Session:
                 self._wake_late.set()
                 return
         answer = await self._answer(self.first, document, complete=True)
-        document.apart = _is_apart(answer)
+        document.apart = _is_apart(document, answer)
         if document.due == due:
             self._show(document, answer)
 
@@ -223,7 +223,7 @@ class Session:
             # the lint of what was typed meanwhile asks for this one again
             return
         answer = await self._answer(self.second, document, complete=True)
-        document.apart = _is_apart(answer)
+        document.apart = _is_apart(document, answer)
         if document.due == due and self.document(document.uri) is document:
             self._show(document, answer)
 
@@ -261,20 +261,25 @@ class Session:
             merged: dict[str, Mapping[str, Any]] = {}
             for one in (*self._documents.values(), document):
                 for diagnostic in one.diagnostics.get(uri, ()):
-                    merged.setdefault(json.dumps(diagnostic, sort_keys=True), diagnostic)
-            text = json.dumps([known.version if known else None, list(merged)])
-            if self._published.get(uri, "") != text:
-                self._published[uri] = text
-                self._publish(uri, known.version if known else None, list(merged.values()))
+                    merged.setdefault(repr(diagnostic), diagnostic)
+            version = known.version if known else None
+            if self._published.get(uri) != (version, *merged):
+                self._published[uri] = (version, *merged)
+                self._publish(uri, version, list(merged.values()))
 
     def _is_awaited(self, own: str) -> bool:
         """Return True if a document that reads a file is still to be linted."""
         return any(own in self._documents[due].files for due in self._due)
 
 
-def _is_apart(answer: Mapping[str, Any]) -> bool:
-    """Return True if the next lints of a document are worth two steps, by its complete lint."""
-    return bool(answer["redundant"] and answer["seconds"] > _APART)
+def _is_apart(document: Document, answer: Mapping[str, Any]) -> bool | None:
+    """Return True if the next lints of a document are worth two steps, by its complete lint.
+
+    A number that is being typed often leaves the loops open: without an analysis, what was known before stays.
+    """
+    return (
+        document.apart if answer["redundant"] is None else answer["redundant"] and answer["seconds"] > _APART
+    )
 
 
 def _unanswered(document: Document, reason: str) -> dict[str, Any]:
@@ -292,7 +297,7 @@ def _unanswered(document: Document, reason: str) -> dict[str, Any]:
         "diagnostics": {document.uri: [diagnostic]},
         "files": [],
         "left_out": [],
-        "redundant": False,
+        "redundant": None,
         "seconds": 0.0,
     }
 

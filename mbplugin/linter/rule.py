@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from mbplugin import phrases
 from mbplugin.arguments import checked
@@ -24,7 +24,7 @@ from mbplugin.model.scene import Origin, Scene
 from mbplugin.phrases import one_line, shortened, visible
 from mbplugin.processes.foreign import RULE_GROUP, rules_are_announced
 from mbplugin.processes.supervised import running
-from mbplugin.rendering import Result
+from mbplugin.rendering import Result, refuse_attribute
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -127,6 +127,10 @@ class Finding:
         )
         if len(sentence) > LONGEST:
             object.__setattr__(self, "help", f"{shortened(sentence, LONGEST)}{line_break}{to_paste}")
+
+    def __getattr__(self, name: str) -> NoReturn:
+        """Raise the error for an attribute that does not exist, with the nearest one that does."""
+        refuse_attribute(self, name)
 
     def __repr__(self) -> str:
         place = f"{self.file}:{self.line}"
@@ -338,12 +342,32 @@ def broken_plugins() -> tuple[BrokenPlugin, ...]:
     return _plugins()[1]
 
 
+#: Words of the field that the names and pages of rules do not use, and the word there.
+_OF_THE_FIELD = {
+    **dict.fromkeys(("overconstrained", "overconstraint", "overconstraints", "hyperstatic"), "redundant"),
+    **dict.fromkeys(("indeterminate", "underdetermined", "ambiguous"), "unique"),
+    **dict.fromkeys(("collision", "collisions", "penetration"), "overlap"),
+    **dict.fromkeys(("bounds", "range", "ranges"), "limit"),
+}
+#: Shortest beginning of a word that is searched for.
+_BEGINNING = 5
+
+
 def rules_about(words: str) -> tuple[Rule, ...]:
-    """Return the rules whose name or documentation contains all given words, matches in names first."""
-    wanted = words.lower().split()
-    named = [rule for rule in rules() if all(word in rule.name for word in wanted)]
-    other = [rule for rule in rules() if all(word in rule.documentation.lower() for word in wanted)]
-    return (*named, *(rule for rule in other if rule not in named)) if wanted else ()
+    """Return the rules whose name or documentation contains all given words, matches in names first.
+
+    Where there is none, words of the field and the beginnings of the words count.
+    """
+    wanted = words.lower().replace("-", " ").replace("_", " ").split()
+    field = [_OF_THE_FIELD.get(word, word) for word in wanted]
+    begun = [word[: max(_BEGINNING, len(word) - 3)] for word in field if word.isalpha()]
+    return next(filter(None, (_all_in(stems) for stems in (wanted, field, begun) if stems)), ())
+
+
+def _all_in(words: Sequence[str]) -> tuple[Rule, ...]:
+    named = [rule for rule in rules() if all(word in rule.name for word in words)]
+    other = [rule for rule in rules() if all(word in rule.documentation.lower() for word in words)]
+    return (*named, *(rule for rule in other if rule not in named))
 
 
 def named_rule(code: str) -> Rule | None:

@@ -557,16 +557,24 @@ def known_codes(texts: Iterable[str], said_by: str, where: str = "") -> tuple[st
     stated = [text.strip() for text in texts]
     if not stated:
         return ()
-    from mbplugin.linter.rule import rules
+    from mbplugin.linter.rule import rules, rules_about
 
     codes = {rule.name: rule.code for rule in rules()}
     chosen = tuple(codes.get(text.lower(), text.upper()) for text in stated)
     for text, code in zip(stated, chosen, strict=True):
         if not any(known.startswith(code) for known in codes.values()):
-            close = get_close_matches(text.lower(), codes, n=1) or get_close_matches(
-                code, codes.values(), n=1
+            # MB2xx, MB2* and MB2.. stand for all codes that begin so
+            begun = code.rstrip("X*.?-")
+            about = [rule.name for rule in rules_about(text)][:3]
+            close = (
+                [begun] * (begun != code and any(known.startswith(begun) for known in codes.values()))
+                or get_close_matches(text.lower(), codes, n=1, cutoff=0.8)
+                or about
+                or get_close_matches(code, codes.values(), n=1)
             )
-            remedy = f"did you mean {close[0]!r}?" if close else "mbplugin rule lists the rules"
+            remedy = (
+                f"did you mean {' or '.join(map(repr, close))}?" if close else "mbplugin rule lists the rules"
+            )
             raise BadUsage(f"{said_by} names {text!r}, which no rule has", where=where, remedy=remedy)
     return chosen
 

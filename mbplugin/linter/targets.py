@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -473,7 +473,7 @@ def read_config(path: Path, *, named: bool = False) -> Settings | None:
     shared = path.name == SHARED_NAME
     if shared and "mbplugin" not in text:  # skip parsing a long file that only configures other tools
         return None
-    data = _parsed(text, path)
+    data: Any = _parsed(text, path)
     for key in _TABLE if shared else ():
         data = data.get(key, {}) if isinstance(data, dict) else {}
     if shared and not data:
@@ -485,9 +485,12 @@ def read_config(path: Path, *, named: bool = False) -> Settings | None:
     return settings_of(path, data, ConfigLines.of(text, _TABLE if shared else ()), named=named)
 
 
-def _parsed(text: str, path: Path) -> Any:
+@lru_cache(maxsize=16)
+def _parsed(text: str, path: Path) -> Mapping[str, Any]:
+    """Return the tables of a configuration, parsed once for each text: an editor asks at every key."""
     try:
-        return tomllib.loads(text)
+        tables: Mapping[str, Any] = tomllib.loads(text)
+        return tables
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         # in TOML a list and tables of the same name are a duplicate key
         both = "[[ignore]]" in text and re.search(r"^\s*ignore\s*=", text, re.MULTILINE)

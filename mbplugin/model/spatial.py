@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mbplugin.errors import BadNumber, answers_wrong_calls
+from mbplugin.errors import BadNumber, BadUsage, answers_wrong_calls
 from mbplugin.model import CoordinateUnit, ReactionUnit
 from mbplugin.phrases import one_line_repr
 
@@ -269,6 +269,26 @@ class Pose:
     R: Array
     p: Array
 
+    def __post_init__(self) -> None:
+        """Take lists as arrays, and refuse other shapes.
+
+        Raises
+        ------
+        BadUsage
+            R is no (3, 3) matrix, or p has not three numbers.
+        """
+        if type(self.R) is not np.ndarray or type(self.p) is not np.ndarray:
+            object.__setattr__(self, "R", _numbers(self.R, "R"))
+            object.__setattr__(self, "p", _numbers(self.p, "p"))
+        if self.R.shape[-2:] != (3, 3) or self.p.shape[-1:] != (3,):
+            wrong, expected = ("p", "(3,)") if self.R.shape[-2:] == (3, 3) else ("R", "(3, 3)")
+            raise BadUsage(
+                f"{wrong} has the shape {getattr(self, wrong).shape}",
+                where="Pose()",
+                expected=f"{expected}: a rotation matrix R, then a position p",
+                remedy="write mb.Pose.from_xyz_rpy(xyz, rpy) for a position and angles",
+            )
+
     @classmethod
     def identity(cls) -> Pose:
         """Return the identity pose."""
@@ -323,6 +343,21 @@ def shift_twists(twists: Array, arm: Array) -> Array:
     out = np.array(twists, dtype=float)
     out[TRANSLATION] -= skew(arm) @ out[ROTATION]
     return out
+
+
+def _numbers(value: object, name: str) -> Array:
+    """Return a field of a pose, R (3, 3) or p (3,), as an array.
+
+    Raises
+    ------
+    BadUsage
+        It holds something else than numbers.
+    """
+    try:
+        return np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        expected = "a rotation matrix R (3, 3), then a position p (3,), m"
+        raise BadUsage(f"{name} is {value!r}", where="Pose()", expected=expected) from None
 
 
 # Springs, stated by a scene or a caller.

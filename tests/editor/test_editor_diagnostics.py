@@ -82,8 +82,24 @@ def test_a_first_answer_needs_no_remedies() -> None:
     computed = vars(quick.report.analysis)
     assert not {"remedies", "_cures"} & computed.keys()
     assert whole.report is not None and "_cures" in vars(whole.report.analysis)
+    assert (
+        whole.report.analysis is not None
+        and quick.report.analysis.samples == 0 < whole.report.analysis.samples
+    )
     left_out = {f.code for f, *_ in whole.findings} - {f.code for f, *_ in quick.findings}
     assert left_out == {"MB201", "MB202", "MB501", "MB502"} <= set(LATE)
+
+
+def test_a_loop_that_is_open_while_it_is_typed_says_nothing_about_redundancy() -> None:
+    """A session goes on to lint in two steps: otherwise the next key would wait for the remedies."""
+    file = ASSETS / "four_bar.scene.toml"
+    text = file.read_text(encoding="utf-8")
+    typed = text.replace("xyz_b = [0.85, 0, 0]", "xyz_b = [8.85, 0, 0]")
+    assert typed != text
+    answers = [inspected(opened(file, one), str(file), complete=True).is_redundant for one in (text, typed)]
+    assert answers == [True, None]
+    alone = opened(ASSETS / "four_bar.urdf")
+    assert inspected(alone, str(ASSETS / "four_bar.urdf"), complete=True).is_redundant is False
 
 
 def test_the_text_counts_and_not_the_file() -> None:

@@ -172,6 +172,46 @@ SHELL: tuple[tuple[str, str], ...] = (
     (f"export {BAR} --to sdf", f"write mbplugin close {BAR} --to sdf"),
     (f"dof {BAR}", f"write mbplugin lint {BAR}"),
     (f"jacobian {BAR}", f"write mbplugin matrix {BAR}"),
+    # words of ROS, MuJoCo, Pinocchio and Drake
+    ("check_urdf robot.urdf", "write mbplugin lint robot.urdf"),
+    ("verify-model robot.urdf", "write mbplugin lint robot.urdf"),
+    ("urdf_to_graphviz robot.urdf", "write mbplugin view robot.urdf"),
+    ("xacro robot.urdf.xacro len:=0.3", "write mbplugin lint robot.urdf.xacro --xacro-arg len=0.3."),
+    ("lint robot.urdf len:=0.3", "write --xacro-arg len=0.3"),
+    ("lint /robot_description", "pipe the text of the parameter"),
+    ("compile robot.urdf out.xml", "write mbplugin close robot.urdf --to mjcf --write out.xml."),
+    ("fk robot.urdf", "write mb.forward_kinematics('robot.urdf') in Python"),
+    ("rnea robot.urdf", "write mb.inverse_dynamics('robot.urdf') in Python"),
+    ("ik robot.urdf", "none is computed from a target"),
+    ("torque robot.urdf", "write mb.inverse_dynamics('robot.urdf') in Python"),
+    ("lint robot.urdf --free-flyer", "write --base free"),
+    ("lint robot.urdf --use_fixed_base", "write --base fixed"),
+    ("lint robot.urdf --no-gravity", "write gravity = [0, 0, 0] in a scene file"),
+    ("lint robot.urdf --Werror", "write --fail-on warning"),
+    ("lint robot.urdf --no-color", "write NO_COLOR=1 before the command"),
+    ("lint robot.urdf --exit-zero", "write || true behind the command"),
+    ("lint robot.urdf --rank-tol 1e-6", "write --tolerance 1e-6"),
+    (f"lint {BAR} --pose 'j0: 1.2'", "write --q j0=1.2"),
+    (f"lint {BAR} --q 'j0=0.5 j1=0.3'", "write --q j0=0.5,j1=0.3"),
+    (f"lint {BAR} --select MB2xx", "did you mean 'MB2'?"),
+    (f"lint {BAR} --select redundant", "'redundant-constraints'"),
+    (f"simulate {BAR} --q0 j0=45deg", "write --q j0=45deg"),
+    (f"simulate {BAR} --qvel j0=1", "write --qd j0=1"),
+    (f"simulate {BAR} --initial-velocity j0=2", "write --qd j0=2"),
+    (f"simulate {BAR} --end-time 2", "write --duration 2"),
+    (f"simulate {BAR} --plot", "write --plot motion.png"),
+    (f"simulate {BAR} --duration 1 --output t.npz", "write --save t.npz"),
+    (f"matrix {BAR} --output C.npz", "write --save C.npz"),
+    (f"lint {BAR} --output r.yaml", "write --output r.json"),
+    (f"reactions {BAR} --force coupler 0 0 -100", "write --load BODY:FX,FY,FZ"),
+    (f"reactions {BAR} --external-force coupler:0,0,1", "write --load coupler:0,0,1"),
+    (f"reactions {BAR} --load coupler 0,0,-10", "write --load coupler:0,0,-10"),
+    (f"estop {ARM} --payload 5@hand", "expected MASS, or BODY:MASS"),
+    (f"view {ARM} --screenshot a.png", "write --picture a.png"),
+    (f"close {BAR} --to xml", "write --to mjcf"),
+    (f"close {BAR} --to urdf --save out.urdf", "write --write out.urdf"),
+    (f"close {BAR} --output out.sdf", "--to sdf --write out.sdf"),
+    ("lint *.sdf", "check the pattern: beside it are 'robot.urdf'"),
     # files
     ("lint robot", "did you mean 'robot.urdf'?"),
     ("lint robt.urdf", "did you mean 'robot.urdf'?"),
@@ -189,6 +229,28 @@ SHELL: tuple[tuple[str, str], ...] = (
 )
 #: What is called in Python, and what the answer says; of what works, what it returns.
 PYTHON: tuple[tuple[str, Callable[[], Any], str], ...] = (
+    ("words of Pinocchio", lambda: mb.rnea, "did you mean 'inverse_dynamics'?"),
+    ("camels", lambda: mb.computeJointJacobians, "did you mean 'jacobian'?"),
+    ("a part of a name", lambda: mb.load_robot, "did you mean 'load'?"),
+    ("no targets", lambda: mb.ik, "inverse kinematics is not computed here"),
+    ("a class of files", lambda: mb.Mechanism("arm.urdf"), "mb.load('arm.urdf') reads a file"),  # type: ignore[arg-type,call-arg]
+    ("counts", lambda: mb.load(BAR).njoints, "write len(scene.mechanism.pairs)"),
+    ("a getter", lambda: mb.load(BAR).get_joint("j0"), "write scene.mechanism.pair_by_name[NAME]"),
+    ("names", lambda: mb.load(BAR).link_names, "write [body.name for body in scene.mechanism.bodies]"),
+    ("a model to write", lambda: mb.load(BAR).to_mjcf(), "write mb.close(scene, 'mjcf').text"),
+    ("a question", lambda: mb.analyze(BAR).is_overconstrained, "did you mean 'degree_of_redundancy'?"),
+    ("a place", lambda: mb.lint(BAR).findings[0].line_number, "did you mean 'line'?"),
+    ("format", lambda: mb.lint(BAR, format="json"), "call .save('report.json') on the result"),  # type: ignore[call-arg]
+    ("t", lambda: mb.simulate(BAR, t=2), "did you mean 'duration'?"),  # type: ignore[call-arg]
+    ("ctrl", lambda: mb.simulate(BAR, 1, ctrl=lambda t: 0), "did you mean 'controller'?"),  # type: ignore[call-arg]
+    ("order", lambda: mb.jacobian(URDF, [0.0] * 6, "hand"), "write jacobian(model, link, q)"),  # type: ignore[arg-type]
+    ("free base", lambda: mb.mass_matrix(URDF, [0.0] * 6), "mb.load(FILE, base='fixed') has no free base"),  # type: ignore[arg-type]
+    ("pose", lambda: mb.Pose([0, 0, 0], [0, 0, 0]), "R has the shape (3,)"),  # type: ignore[arg-type]
+    ("position first", lambda: mb.Pose([0, 0, 0], [[1, 0, 0], [0, 1, 0], [0, 0, 1]]), "mb.Pose.from_xyz_rpy"),  # type: ignore[arg-type]
+    ("lists", lambda: mb.Pose([[1, 0, 0], [0, 1, 0], [0, 0, 1]], [0, 0, 1]).inverse().p[2], "-1.0"),  # type: ignore[arg-type]
+    ("angles", lambda: mb.Pose([0, 0, 0], rpy=[0, 0, 0]), "write mb.Pose.from_xyz_rpy(…)"),  # type: ignore[call-arg,arg-type]
+    ("a rate", lambda: mb.Driver("d", "j0", rate="30deg/s"), "convert it to rad, m, kg, s and N"),  # type: ignore[arg-type]
+    ("a word of the field", lambda: mb.rule("overconstrained"), "MB201 redundant-constraints"),
     ("unit in a field", lambda: mb.Body("b", mass="5kg"), "write mass=5, converted to SI"),  # type: ignore[arg-type]
     ("word in a field", lambda: mb.Body("b", mass="heavy"), "mass is 'heavy'; expected a number in SI"),  # type: ignore[arg-type]
     ("save", lambda: mb.lint(BAR).save(), "write save('result.json')"),

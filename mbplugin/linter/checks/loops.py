@@ -258,7 +258,7 @@ def coinciding_frames(scene: Scene) -> Iterator[MissingJoint]:
     If more than two frames coincide, no joint was cut there.
     """
     mech, group = scene.mechanism, rigid_groups(scene.mechanism)
-    poses, index = forward(mech, scene.state.q), mech.body_index
+    poses, index = stated_poses(scene), mech.body_index
     size = float(np.linalg.norm(np.ptp(poses.p_WC, axis=0))) if len(mech.bodies) else 0.0
     fixed = {pair.body_b for pair in mech.pairs if pair.type == "fixed" and not pair.closure}
     carriers = {pair.body_a for pair in mech.pairs}
@@ -663,10 +663,20 @@ class Extents:
         return float(np.linalg.norm(np.ptp(self.joints[body], axis=0))) if body in self.joints else 0.0
 
 
+@per_scene
+def stated_poses(scene: Scene) -> BodyPoses:
+    """Return the poses of all bodies at the coordinates of the file; the arrays are read only."""
+    poses = forward(scene.mechanism, scene.state.q)
+    for shared in (poses.R_WL, poses.p_WL, poses.p_WC):
+        shared.setflags(write=False)
+    return poses
+
+
+@per_scene
 def extents(scene: Scene) -> Extents:
     """Return the sizes of a scene's mechanism."""
     mech = scene.mechanism
-    poses = forward(mech, scene.state.q)
+    poses = stated_poses(scene)
     own: dict[str, list[Array]] = {}
     # link frames are at joints, except that of the root, which is arbitrary
     points = [poses.of(k).p for k in range(len(mech.bodies))]

@@ -9,7 +9,7 @@ import numpy as np
 
 from mbplugin.analysis import Analysis
 from mbplugin.linter.checks import Instance, in_degrees, joined_finding, twins
-from mbplugin.linter.checks.loops import extents
+from mbplugin.linter.checks.loops import extents, per_scene
 from mbplugin.linter.checks.meshes import solid_of
 from mbplugin.linter.checks.shapes import (
     compared_with_shapes,
@@ -404,7 +404,7 @@ def _joints(scene: Scene) -> Iterator[tuple[Instance, bool]]:
     pairs = {pair.name: pair for pair in scene.mechanism.pairs if len(pair.freedoms) == 1}
     elements = {joint.name: joint for joint in written_joints(scene)}
     parents = _parents(scene.mechanism)
-    axes = _placed_axes(scene.mechanism)
+    axes = _placed_axes(scene)
     for left, right in twins(pairs):
         a, b = pairs[left], pairs[right]
         if a.type != b.type or a.closure or b.closure:
@@ -471,8 +471,10 @@ def _places(left: Pair, right: Pair) -> _Difference:
     return f"place ({shown[0]}, {shown[1]} m)", apart < slight
 
 
-def _placed_axes(mech: Mechanism) -> dict[str, tuple[Array, Array]]:
+@per_scene
+def _placed_axes(scene: Scene) -> dict[str, tuple[Array, Array]]:
     """Return a point (3,), m, and the direction (3,) of each axis of a tree joint at the zero pose, world axes."""
+    mech = scene.mechanism
     poses = forward(mech, home(mech))
     found = {}
     for joint in mech.tree.joints:
@@ -537,7 +539,7 @@ class WheelsOppose(Rule):
 
     def check(self, scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
         """Yield one finding per model."""
-        axes = _placed_axes(scene.mechanism)
+        axes = _placed_axes(scene)
         turning = [
             p.name for p in scene.mechanism.pairs if p.type == "continuous" and "wheel" in p.name.lower()
         ]

@@ -10,11 +10,11 @@ import numpy as np
 
 from mbplugin.analysis import Analysis
 from mbplugin.linter.checks import Instance, joined_finding
-from mbplugin.linter.checks.loops import MissingJoint, coinciding_frames, imitated_loops
+from mbplugin.linter.checks.loops import MissingJoint, coinciding_frames, imitated_loops, stated_poses
 from mbplugin.linter.checks.meshes import Solid, solid_of
 from mbplugin.linter.rule import Finding, Rule, Severity, body_place, constraint_place
 from mbplugin.model.mechanism import TreeJoint
-from mbplugin.model.mechanism.kinematics import forward, joint_axes, rigid_groups
+from mbplugin.model.mechanism.kinematics import joint_axes, rigid_groups
 from mbplugin.model.scene import Scene
 from mbplugin.model.spatial import Array, Pose, cross
 
@@ -72,7 +72,7 @@ def loose_rods(scene: Scene) -> Iterator[MissingJoint]:
     carriers = {pair.body_a for pair in mech.pairs} | {b for p in mech.pairs if p.closure for b in p.bodies}
     coupled = {term.joint for coupling in mech.couplings for term in coupling.terms}
     placed = {one.name: one for one in _links(scene)}
-    poses, group = forward(mech, scene.state.q), rigid_groups(mech)
+    poses, group = stated_poses(scene), rigid_groups(mech)
     axes = {
         joint: (S[3:, 0], point)
         for joint in {joint for one in placed.values() for joint in one.ways}
@@ -107,7 +107,7 @@ def _links(scene: Scene) -> Iterator[_Placed]:
             hinged.append((body, joint))
     if len(hinged) > MOST_LINKS:
         return
-    poses = forward(mech, scene.state.q)
+    poses = stated_poses(scene)
     for body, joint in hinged:
         if (solid := solid_of(scene.shapes[body.name], scene.request)) is not None:
             ways = tuple(j for j in mech.tree.way_in(body.name) if j.pair is not None and j.pair.kind.free)

@@ -10,9 +10,10 @@ import numpy as np
 from mbplugin.analysis import Analysis
 from mbplugin.errors import suggestion
 from mbplugin.linter.checks import Instance, joined_finding
+from mbplugin.linter.checks.loops import stated_poses
 from mbplugin.linter.checks.snapping import BOUNDED, format_of, number, srdf_beside, urdf_documents
 from mbplugin.linter.rule import Finding, Rule, Severity, defects_noted, make_finding
-from mbplugin.model.mechanism.kinematics import BodyPoses, forward
+from mbplugin.model.mechanism.kinematics import BodyPoses
 from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.scene import Document, Node, Origin, Scene
 from mbplugin.model.spatial import Array
@@ -155,7 +156,7 @@ def _farthest(scene: Scene, pair: Pair) -> tuple[str, float, float] | None:
 
     None if the closure is close enough to both bodies.
     """
-    poses = forward(scene.mechanism, scene.state.q)
+    poses = stated_poses(scene)
     known = {name: np.array(list(_points(scene, name, pair, poses))) for name in (pair.body_a, pair.body_b)}
     everything = [_points(scene, body.name, pair, poses) for body in scene.mechanism.bodies]
     points = np.array([p for found in everything for p in found])

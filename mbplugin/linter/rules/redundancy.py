@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mbplugin.analysis import Analysis
+from mbplugin.linter.checks.loops import stated_poses
 from mbplugin.linter.checks.snapping import (
     block_place,
     closures_of,
@@ -22,7 +23,6 @@ from mbplugin.linter.checks.snapping import (
     undeclared_blocks,
 )
 from mbplugin.linter.rule import Finding, Rule, Severity, constraint_place, listed, make_finding, model_place
-from mbplugin.model.mechanism.kinematics import forward
 from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.scene import Scene
 from mbplugin.model.spatial import Array, Pose
@@ -377,7 +377,7 @@ def _finding(rule: Rule, scene: Scene, later: Pair, earlier: Pair) -> Finding:
 def _length(scene: Scene) -> float:
     """Return the size of the mechanism: the diagonal of the box around its joints, m."""
     mech = scene.mechanism
-    poses = forward(mech, scene.state.q)
+    poses = stated_poses(scene)
     points = [poses.of(mech.body_index[p.body_a]).apply(p.X_AP.p) for p in mech.pairs]
     points += [poses.of(mech.body_index[p.body_b]).apply(p.X_BS.p) for p in mech.pairs]
     return float(np.linalg.norm(np.ptp(np.array(points), axis=0))) if points else 0.0

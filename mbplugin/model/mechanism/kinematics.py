@@ -30,6 +30,7 @@ from mbplugin.model.spatial import (
     units_of,
     vector_from_rotation,
 )
+from mbplugin.phrases import listed
 
 #: Values by name, in rad and m or as texts with a unit such as ``90deg``; or a vector.
 JointValues = Mapping[str, float | str] | Array | None
@@ -205,7 +206,13 @@ def _vector(
     elif values is not None:
         out = np.array(values, dtype=float).reshape(-1)
     if out.shape != (len(names),):
-        raise BadNumber(f"the joint vector has {out.size} entries", expected=f"{len(names)} as in q_names")
+        loose = [joint.outer for joint in mech.tree.joints if joint.pair is None]
+        free = f", with those of the free base {loose[0]!r}" if loose else ""
+        raise BadNumber(
+            f"the joint vector has {out.size} entries",
+            expected=f"{len(names)}: {listed(names, 16)}{free}",
+            remedy="mb.load(FILE, base='fixed') has no free base" if loose else "",
+        )
     if (wrong := np.flatnonzero(~np.isfinite(out))).size:
         k = int(wrong[0])
         raise BadNumber(

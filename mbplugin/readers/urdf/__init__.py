@@ -57,6 +57,7 @@ _SCALARS = (
     *("lower", "upper", "effort", "velocity", "acceleration", "deceleration", "jerk"),
     *("damping", "friction", "value", "radius", "length"),
 )
+_REPAIRED = (*_VECTORS, *_SCALARS)
 _ENVIRONMENT = re.compile(r"\$\((optenv|env)\s+([^\s)]+)\s*([^)]*)\)")
 #: Elements that state the mechanism; only their attributes are expanded.
 _READ = ("link", "joint", "drake:joint", "loop_joint", "drake:ball_constraint")
@@ -212,16 +213,17 @@ def repair_numbers(robot: Element) -> list[Defect]:
         if not isinstance(owner.tag, str) or local_name(owner) not in ("link", "joint", "drake:joint"):
             continue
         for element in owner.iter():
-            for name in (*_VECTORS, *_SCALARS):
-                text = element.get(name)
-                if text is None or (taken := _taken(name, str(text))) == text:
+            stated = {str(name): str(text) for name, text in element.attrib.items() if name in _REPAIRED}
+            for name in sorted(stated, key=_REPAIRED.index):
+                text = stated[name]
+                if (taken := _taken(name, text)) == text:
                     continue
                 message = (
-                    f"{name}={str(text)!r} of <{local_name(element)}> is malformed; {taken!r} is taken, "
+                    f"{name}={text!r} of <{local_name(element)}> is malformed; {taken!r} is taken, "
                     "as PyBullet does"
                 )
-                evidence = {"literal": str(text), "taken": taken}
-                place = origin(element, str(text))
+                evidence = {"literal": text, "taken": taken}
+                place = origin(element, text)
                 defects.append(Defect("MB114", str(owner.get("name", "")), message, place, evidence))
                 element.set(name, taken)
     return defects
