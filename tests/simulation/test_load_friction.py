@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from math import atan, cos, sin
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,18 +14,34 @@ import scipy.optimize
 
 import mbplugin as mb
 from command_line import call
+from mbplugin.bullet.motion import Task
+from mbplugin.comparison import agreement
 from mbplugin.constraints.reduction import body_twists
 from mbplugin.constraints.rows import all_rows, planar_rows, plane_columns
 from mbplugin.dynamics import body_accelerations
 from mbplugin.dynamics.absolute import absolute_equations
 from mbplugin.dynamics.formulations import solve
-from mbplugin.errors import BadScene, BadUsage
+from mbplugin.errors import BadScene
 from mbplugin.joint_reactions.stiffness import rows_at_joint
 from mbplugin.model.brakes import AppliedForces
 from mbplugin.model.mechanism.kinematics import forward
 from places import ASSETS, ORACLES
 
 G = 9.81
+
+
+BEARING = """
+body = [{ name = "rod", mass = 2, com = [0.5, 0, 0], inertia = [0.01, 0.1, 0.1] }]
+[[pair]]
+name = "hinge"
+type = "revolute"
+body_a = "world"
+body_b = "rod"
+xyz_a = [0, 0, 0]
+axis = [0, 1, 0]
+friction_coefficient = 0.3
+friction_radius = 0.05
+"""
 
 
 @pytest.fixture
@@ -263,18 +280,7 @@ def pendulum_by_hand(mu_r: float, rate: float, duration: float) -> tuple[float, 
 @pytest.mark.long
 def test_momentum_steps_of_a_loaded_bearing_are_of_order_two(made) -> None:
     """Its load changes with angle and rate; half the step leaves a quarter of the errors, of the energy too."""
-    scene = made("""
-body = [{ name = "rod", mass = 2, com = [0.5, 0, 0], inertia = [0.01, 0.1, 0.1] }]
-[[pair]]
-name = "hinge"
-type = "revolute"
-body_a = "world"
-body_b = "rod"
-xyz_a = [0, 0, 0]
-axis = [0, 1, 0]
-friction_coefficient = 0.3
-friction_radius = 0.05
-""")
+    scene = made(BEARING)
     expected = pendulum_by_hand(0.015, 3.0, 0.7)
     errors = []
     for step in (0.02, 0.01):
@@ -319,7 +325,48 @@ def test_a_stop_of_a_joint_with_such_friction(made) -> None:
 
 @pytest.mark.long
 @pytest.mark.bullet
-def test_a_comparison_leaves_it_out_or_is_refused(made) -> None:
-    scene = made(block(0.3, 0.5))
-    with pytest.raises(BadUsage, match="neither PyBullet nor MuJoCo has friction that grows"):
-        mb.crosscheck(scene, duration=0.1)
+def test_pybullet_has_no_such_friction_and_says_so(made) -> None:
+    found = mb.crosscheck(made(block(0.3, 0.5)), duration=0.1, engine="pybullet")
+    assert (
+        found.verdict == "not comparable" and "grows with the load of a joint, as 'slide' has" in found.reason
+    )
+    without = mb.crosscheck(made(block(0.3, 0.5)), duration=0.1, engine="pybullet", friction=False)
+    assert without.verdict == "agrees"
+
+
+GUIDE = block(0.2, 0.6).replace("mass = 3", "mass = 3, com = [0.1, 0.2, 0.3]") + "guide_length = 0.3\n"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("text", "joint"),
+    [(block(0.3, 0.6), "slide"), (GUIDE, "slide"), (BEARING, "hinge")],
+    ids=["guide", "bush by moments", "bearing"],
+)
+def test_mujoco_confirms_it_by_the_forces_in_its_own_joints(
+    made, monkeypatch: pytest.MonkeyPatch, text: str, joint: str
+) -> None:
+    """A coefficient that is one per cent larger there is found."""
+    pytest.importorskip("mujoco")
+    found = mb.crosscheck(made(text), 0.5, qd={joint: 3.0}, engine="mujoco")
+    assert found.verdict == "agrees", found.reason
+    assert all(0.9 < order < 1.1 for order in found.orders)
+    right = agreement._task
+
+    def wrong(mech: mb.Mechanism, *rest: Any) -> Task:
+        own = mech.pair_by_name[joint].freedoms[0]
+        pair = replace(
+            mech.pair_by_name[joint], freedoms=(replace(own, load_friction=1.01 * own.load_friction),)
+        )
+        return right(replace(mech, pairs=(pair,)), *rest)
+
+    monkeypatch.setattr(agreement, "_task", wrong)
+    assert mb.crosscheck(made(text), 0.5, qd={joint: 3.0}, engine="mujoco").verdict == "disagrees"
+
+
+@pytest.mark.slow
+def test_loads_in_soft_loops_are_not_compared() -> None:
+    pytest.importorskip("mujoco")
+    scene = with_bearings(mb.load(ASSETS / "crank_rocker.scene.toml"), {"O1": 0.03})
+    found = mb.crosscheck(scene, 0.1, qd={"O1": 6.0}, engine="mujoco")
+    assert found.verdict == "not comparable" and "soft loops" in found.reason
