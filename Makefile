@@ -12,7 +12,8 @@
 #   make rules      write the table of rules, docs/rules.md
 #   make fuzz       mutate models for SECONDS (600) with SEED (1) and lint them; then as long models and
 #                   command lines made from a grammar; what fails is in out/fuzz
-#   make second-opinion  ask Pinocchio, MuJoCo and fine time steps about random mechanisms, once a week
+#   make second-opinion  ask Pinocchio, MuJoCo, Exudyn and fine time steps about random mechanisms, once a
+#                   week; programs that are not installed have a row that says so
 #   make bench      the benchmarks
 #   make clean      remove what make made
 # PYTHON=… chooses the interpreter of a new .venv: one that is there is used until make clean.

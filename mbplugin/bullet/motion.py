@@ -60,7 +60,7 @@ def left_out(task: Task) -> tuple[str, ...]:
     """Return the parts of a task that PyBullet cannot simulate, one sentence each."""
     with session() as (_, client):
         built = build(task.scene, client)
-        return (*built.left_out, *_without_motor(task, built))
+        return (*built.left_out, *_without_motor(task, built), *_by_load(task))
 
 
 def run_motion(task: Task, step: float, refinements: tuple[int, ...], solver: Solver) -> list[Sampled]:
@@ -202,6 +202,13 @@ def _without_motor(task: Task, built: Built) -> tuple[str, ...]:
     )
 
 
+def _by_load(task: Task) -> Iterator[str]:
+    """Name the joints whose friction grows with their load."""
+    for pair in task.mech.pairs if task.friction else ():
+        if any(freedom.load_friction for freedom in pair.freedoms):
+            yield f"PyBullet has no friction that grows with the load of a joint, as {pair.name!r} has; MuJoCo gets it"
+
+
 def needed_axes(task: Task) -> list[tuple[str, str, str]]:
     """Return the freedoms that something acts on: its kind, the pair and the freedom."""
     requested: list[tuple[str, str, str]] = [("brake", b.joint, b.freedom) for b in task.brakes]
@@ -216,7 +223,7 @@ def needed_axes(task: Task) -> list[tuple[str, str, str]]:
             ("friction", pair.name, f)
             for pair in task.mech.pairs
             for f, own in zip(pair.kind.free, pair.freedoms, strict=True)
-            if own.friction
+            if own.friction or own.load_friction
         ]
     return requested
 
@@ -389,7 +396,9 @@ class Task:
     def constrained(self) -> bool:
         """Whether there are constraints for PyBullet's iterative solver."""
         mech = self.mech
-        resisted = self.friction and any(f.friction for pair in mech.pairs for f in pair.freedoms)
+        resisted = self.friction and any(
+            f.friction or f.load_friction for pair in mech.pairs for f in pair.freedoms
+        )
         ties = (
             mech.tree.cut,
             mech.pfaffians,

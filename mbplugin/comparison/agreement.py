@@ -569,10 +569,9 @@ def _task(
     drives: tuple[TimedDrive, ...],
 ) -> Task:
     actions: AppliedForces = ours.actions
-    by_load = [p.name for p in mech.pairs if any(f.load_friction for f in p.freedoms)]
-    if actions.friction and by_load:
+    if actions.friction and ours.motion_range is not None:
         raise BadUsage(
-            f"neither PyBullet nor MuJoCo has friction that grows with the load of a joint, as {by_load[0]!r} has",
+            "friction depends on forces that the rigid model does not determine, and our motion is one of many",
             remedy="leave friction out of both motions (--no-friction)",
         )
     return Task(

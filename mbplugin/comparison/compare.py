@@ -399,7 +399,9 @@ def reckoned(task: Task) -> bool:
     free = any(joint.pair is None for joint in task.mech.tree.joints)
     timed = any(lock.at or lock.until is not None for lock in task.locks)
     closed = any(f.friction or f.damping for pair in task.mech.tree.cut for f in pair.freedoms)
-    return not (closed or task.loads or task.springs or task.drives or timed or (free and task.payloads))
+    by_load = task.friction and any(f.load_friction for pair in task.mech.pairs for f in pair.freedoms)
+    acted = task.loads or task.springs or task.drives or timed or (free and task.payloads)
+    return not (closed or by_load or acted)
 
 
 def opening(mech: Mechanism, states: Array) -> dict[str, float]:

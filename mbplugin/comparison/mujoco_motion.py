@@ -3,7 +3,8 @@
 The model is the MJCF that :mod:`mbplugin.writers.mjcf` writes. MuJoCo's constraints are springs and dampers; here
 they are as stiff as its step allows: the damper stops a relative motion within one step, and the spring removes a
 share of the remaining gap in every step, as in PyBullet. Locks and drives are rows on single joints that are
-switched on and off.
+switched on and off. Friction that grows with the load of a joint is a friction loss that follows the force in the
+joint, which MuJoCo has computed in the step before.
 """
 
 from __future__ import annotations
@@ -44,6 +45,8 @@ from mbplugin.writers.written import document_text, element
 _SOLIMP = (0.9999, 0.9999, 0.001, 0.5, 2.0)
 #: With MuJoCo's fewer line searches friction is met badly.
 _ITERATIONS, _SEARCHES, _TOLERANCE, _SEARCHED = 100, 200, 1e-15, 1e-6
+#: Evaluations at the start of an interval, after which friction agrees with the loads that depend on it.
+_SETTLING = 50
 #: Of the names of rows on single joints.
 _ROW = "__row__"
 #: Warnings after which MuJoCo begins a motion anew.
@@ -72,6 +75,7 @@ def left_out(task: Task) -> tuple[str, ...]:
         *(f"MuJoCo has no counterpart of {loss.text}" for loss in document.losses),
         *_without_joint(task, document),
         *_uneven_balls(task),
+        *_loaded_loops(task),
     )
 
 
@@ -233,9 +237,21 @@ def _without_joint(task: Task, document: MjcfDocument) -> Iterator[str]:
     acted += [
         end for j in whole.tree.joints if j.pair and has_quaternion(j.pair.type) for end in j.pair.bodies
     ]
+    acted += [
+        end
+        for j in whole.tree.joints
+        if task.friction and j.pair and any(f.load_friction for f in _stated(task, j.pair.name))
+        for end in (j.outer, j.pair.body_b)
+    ]
     for name in dict.fromkeys(acted):
         if name not in bodies:
             yield f"MuJoCo has no body {name!r}, which carries no mass"
+
+
+def _stated(task: Task, pair: str) -> tuple[Freedom, ...]:
+    """Return the stated data of the freedoms of a pair; none for what only the MJCF has."""
+    own = task.mech.pair_by_name.get(pair)
+    return () if own is None else own.freedoms
 
 
 def _uneven_balls(task: Task) -> Iterator[str]:
@@ -244,6 +260,13 @@ def _uneven_balls(task: Task) -> Iterator[str]:
         turns = [f for c, f in zip(pair.kind.free, pair.freedoms, strict=True) if is_turn(c)]
         if has_quaternion(pair.type) and any(freedom.damping for freedom in turns):
             yield f"the damping of {pair.name!r}, which turns in three directions, is not set in MuJoCo"
+
+
+def _loaded_loops(task: Task) -> Iterator[str]:
+    """Name joints whose friction grows with loads that the soft constraints of loops would share otherwise."""
+    for pair in task.mech.pairs if task.friction and task.mech.tree.cut else ():
+        if any(freedom.load_friction for freedom in pair.freedoms):
+            yield f"the friction of {pair.name!r} grows with its load, which MuJoCo's soft loops share otherwise"
 
 
 # One motion.
@@ -267,6 +290,12 @@ def _run(task: Task, step: float, refinement: int, solver: Solver) -> Sampled:
         if start > 0:
             _lead(made, driven, start, h * stiffness)
             _jump(made, h)
+        bearings = _bearings(made)
+        for _ in range(_SETTLING if bearings else 0):
+            mujoco.mj_step1(model, data)
+            _apply(made, laws, acts=acts)
+            mujoco.mj_forward(model, data)
+            _follow_loads(made, bearings)
         # dampers act on the rate at the end of a step; MuJoCo's own way does that after its constraints are met
         model.dof_armature[:] = h * model.dof_damping
         for k in range(1, fine + 1):
@@ -274,6 +303,7 @@ def _run(task: Task, step: float, refinement: int, solver: Solver) -> Sampled:
             mujoco.mj_step1(model, data)
             _apply(made, laws, acts=acts)
             mujoco.mj_step2(model, data)
+            _follow_loads(made, bearings)
             if k == 1 and start > 0:
                 changed.append(_state(made)[1])
             if k % every == 0 or k == fine:
@@ -370,6 +400,60 @@ def _apply(made: _Made, laws: Mapping[tuple[str, str], BrakeLaw], *, acts: bool)
         force = spring.force_on_a(p_b - p_a, v_b - v_a)
         _push(made, spring.body_a, force, p_a)
         _push(made, spring.body_b, -force, p_b)
+
+
+@dataclass(frozen=True)
+class _Bearing:
+    """A joint whose friction grows with its load: its pair, the body behind it, its dof, and its constant friction."""
+
+    pair: Pair
+    body: int
+    dof: int
+    constant: float
+
+
+def _bearings(made: _Made) -> list[_Bearing]:
+    """Return the joints whose friction grows with their load; their present friction loss is the constant part."""
+    if not made.task.friction:
+        return []
+    found = []
+    for joint in made.mech.tree.joints:
+        pair = joint.pair
+        if pair is not None and len(pair.freedoms) == 1 and pair.freedoms[0].load_friction:
+            dof = made.dofs[pair.name, pair.kind.free[0]][1]
+            found.append(
+                _Bearing(pair, made.bodies[joint.outer], dof, float(made.model.dof_frictionloss[dof]))
+            )
+    return found
+
+
+def _follow_loads(made: _Made, bearings: list[_Bearing]) -> None:
+    """Set the friction losses of ``bearings`` by the forces of the last evaluated state."""
+    if not bearings:
+        return
+    model, data = made.model, made.data
+    made.mujoco.mj_rnePostConstraint(model, data)
+    for one in bearings:
+        load = _load(made, one)
+        model.dof_frictionloss[one.dof] = one.constant + one.pair.freedoms[0].load_friction * load
+
+
+def _load(made: _Made, one: _Bearing) -> float:
+    """Return the force across a hinge, or across a guide; that of both ends of a guide of stated length; N."""
+    model, data = made.model, made.data
+    moment, force = data.cfrc_int[one.body][:3], data.cfrc_int[one.body][3:]
+    if one.pair.type != "prismatic":
+        return float(np.linalg.norm(force))
+    (joint,) = (k for k in range(model.njnt) if model.jnt_dofadr[k] == one.dof)
+    axis = data.xaxis[joint]
+    across, length = force - (force @ axis) * axis, one.pair.freedoms[0].guide_length
+    if not length:
+        return float(np.linalg.norm(across))
+    # the bush is on body_b, centred at its joint frame
+    p = _pose(made, one.pair.body_b).apply(one.pair.X_BS.p)
+    about = moment + cross(data.subtree_com[model.body_rootid[one.body]] - p, force)
+    couple = cross(about, axis) / length
+    return float(np.linalg.norm(across / 2 + couple) + np.linalg.norm(across / 2 - couple))
 
 
 def _push(made: _Made, body: str, force: Array, point: Array, torque: Array | float = 0.0) -> None:

@@ -91,11 +91,6 @@ class PythonStepper:
                 expected="projected formulation, elimination, joint coordinates, and projection",
                 remedy=f"use integrator={_others()} with these",
             )
-        if by_load and self._integrator.by_momenta:
-            raise BadUsage(
-                f"the {options.integrator} integrator has no accelerations, from which friction takes its loads",
-                remedy=f"use integrator={_others()}",
-            )
         if baumgarte and not options.projects_independent_rows:
             raise BadUsage(
                 "Baumgarte's terms are for closing rows",
@@ -130,6 +125,11 @@ class PythonStepper:
         if o.has_leading_coordinates:
             self._accelerations.lead(kernel_state, state.t, at, state.q, state.qd)
         self.evaluate(kernel_state, state, begun)
+
+    def follow_loads(self, kernel_state: KernelState, t: float, begun: float, q: Array, qd: Array) -> None:
+        """Update friction that grows with joint loads to those at time t (s), q (nq,) and qd (nv,); else do nothing."""
+        if self._by_load:
+            self._accelerations.fill(kernel_state, t, begun, q, qd)
 
     @property
     def leading(self) -> tuple[Leading, ...]:

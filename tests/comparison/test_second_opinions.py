@@ -23,20 +23,27 @@ ALLOWED = {
     "usd written and read": 1e-6,
     "scene written and read": 1e-9,
 }
+#: Exudyn differentiates its constraints numerically.
+BY_DIFFERENCES = {("accelerations of loops", "exudyn"): 1e-5}
 PAGE = (ROOT / "docs" / "validation.md").read_text(encoding="utf-8")
+
+
+def allowed(quantity: str, program: str) -> float:
+    """Return the largest deviation that is no disagreement."""
+    return BY_DIFFERENCES.get((quantity, program), ALLOWED[quantity])
 
 
 @pytest.mark.long
 def test_other_programs_agree_with_some_random_mechanisms() -> None:
     if not installed():
-        pytest.skip("neither pinocchio nor mujoco is installed")
+        pytest.skip("neither pinocchio, mujoco nor exudyn is installed")
     rows = opinions(trees=6, loops=4, stops=2, copies=6)
     assert {row.quantity for row in rows} >= {
         "accelerations of trees",
         "travel of stops of coupled arms, rad",
     }
     for row in rows:
-        assert row.worst <= ALLOWED[row.quantity], row
+        assert row.worst <= allowed(row.quantity, row.program), row
 
 
 @pytest.mark.long
@@ -64,10 +71,16 @@ def test_the_worst_case_is_kept_with_its_seed_also_if_it_is_not_a_number() -> No
     assert table([Opinion("q", "p", 2, 1.5e-9, 4)])[-1] == "| q | p | 2 | 1.5e-09 | 4 |"
 
 
+def test_a_program_that_is_missing_has_a_row() -> None:
+    lines = table([Opinion("q", "p", 2, 1.5e-9, 4)], ["exudyn"])
+    assert lines[-1] == "| trees and loops | exudyn | 0 | not installed | |"
+
+
 def test_the_kept_table_has_a_date_and_keeps_what_is_allowed() -> None:
     section = PAGE[PAGE.index("## Second opinions") :]
     assert re.search(r"\b20\d\d-\d\d-\d\d\b", section)
     rows = re.findall(r"^\| ([^|]+) \| ([^|]+) \| (\d+) \| ([^|]+) \| \d+ \|$", section, re.MULTILINE)
     assert {row[0] for row in rows} == set(ALLOWED)
-    for quantity, _, count, worst in rows:
-        assert int(count) >= 10 and float(worst) <= ALLOWED[quantity]
+    for quantity, program, count, worst in rows:
+        assert int(count) >= 10 and float(worst) <= allowed(quantity, program)
+    assert {row[1] for row in rows if row[0].startswith("accelerations")} == set(second_opinions.PROGRAMS)

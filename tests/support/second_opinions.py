@@ -1,14 +1,14 @@
 """Second opinions on random mechanisms: other programs, fine time steps, and what readers make of written files.
 
-``python tests/support/second_opinions.py`` runs all of them and prints their table. Programs that are not installed are
-left out and named. One seed gives one and the same mechanism.
+``python tests/support/second_opinions.py`` runs all of them and prints their table. Programs that are not installed
+have a row that says so. One seed gives one and the same mechanism.
 """
 
 from __future__ import annotations
 
 import importlib.util
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from importlib.metadata import version
@@ -40,7 +40,7 @@ TYPES = ("revolute", "revolute", "continuous", "prismatic")
 #: Steps of the coarser of two time steppings of a stop, and the largest duration, s.
 STEPS, LONGEST = 6000, 3.0
 #: Programs that are asked, by the name of their module, and the name of their distribution.
-PROGRAMS = {"pinocchio": "pin", "mujoco": "mujoco"}
+PROGRAMS = {"pinocchio": "pin", "mujoco": "mujoco", "exudyn": "exudyn"}
 
 
 @dataclass
@@ -139,6 +139,9 @@ def tree_case(seed: int) -> Iterator[tuple[str, str, float]]:
         data.qvel[places] = qd
         mujoco.mj_forward(model, data)
         yield "accelerations of trees", "mujoco", _apart(np.array(data.qacc)[places], qdd)
+    if "exudyn" in installed():
+        system, _ = in_exudyn(mech, q, qd)
+        yield "accelerations of trees", "exudyn", _apart(exudyn_tree_accelerations(system, qd), qdd)
 
 
 def in_pinocchio(mech: Mechanism, q: Array) -> tuple[Any, list[int], Array]:
@@ -225,6 +228,111 @@ def loop_case(seed: int) -> Iterator[tuple[str, str, float]]:
         mujoco.mj_forward(model, data)
         equal = data.efc_type == mujoco.mjtConstraint.mjCNSTR_EQUALITY
         yield "positions of loops, m", "mujoco", float(np.abs(data.efc_pos[equal]).max(initial=0.0))
+    if "exudyn" in installed():
+        system, gap = in_exudyn(mech, q, qd)
+        yield "positions of loops, m", "exudyn", float(np.abs(gap).max())
+        yield "accelerations of loops", "exudyn", _apart(exudyn_loop_accelerations(system), qdd)
+
+
+# Exudyn, which reads no robot files: the tree is stated body by body in minimal coordinates, a ball joint closes it.
+
+
+def in_exudyn(mech: Mechanism, q: Array, qd: Array) -> tuple[Any, Array]:
+    """Return the assembled system at coordinates q (n,) and rates qd (n,), and the gap of its ball joint (3,), m.
+
+    The gap is zero without a ball.
+    """
+    import exudyn as exu
+    from exudyn import itemInterface as items
+
+    tree = [pair for pair in mech.pairs if not pair.closure]
+    number = {WORLD: -1} | {body.name: k for k, body in enumerate(mech.bodies)}
+    assert [number[pair.body_b] for pair in tree] == list(range(len(q))), "a body for each joint, in order"
+    along = {"prismatic": exu.JointType.PrismaticZ}
+    container = exu.SystemContainer()
+    system = container.AddSystem()
+    node = system.AddNode(
+        items.NodeGenericODE2(
+            referenceCoordinates=[0.0] * len(q),
+            initialCoordinates=q.tolist(),
+            initialCoordinates_t=qd.tolist(),
+            numberOfODE2Coordinates=len(q),
+        )
+    )
+    links = system.AddObject(
+        items.ObjectKinematicTree(
+            nodeNumber=node,
+            jointTypes=[along.get(pair.type, exu.JointType.RevoluteZ) for pair in tree],
+            linkParents=[number[pair.body_a] for pair in tree],
+            jointTransformations=exu.Matrix3DList([pair.X_AP.R for pair in tree]),
+            jointOffsets=exu.Vector3DList([pair.X_AP.p for pair in tree]),
+            linkInertiasCOM=exu.Matrix3DList([body.I_C for body in mech.bodies]),
+            linkCOMs=exu.Vector3DList([body.p_LC for body in mech.bodies]),
+            linkMasses=[float(body.mass) for body in mech.bodies],
+            baseOffset=[0.0, 0.0, 0.0],
+            gravity=mech.gravity.tolist(),
+        )
+    )
+    ends = [
+        system.AddMarker(
+            items.MarkerKinematicTreeRigid(
+                objectNumber=links, linkNumber=number[body], localPosition=X.p.tolist()
+            )
+        )
+        for ball in mech.pairs[len(tree) :]
+        for body, X in ((ball.body_a, ball.X_AP), (ball.body_b, ball.X_BS))
+    ]
+    if ends:
+        system.AddObject(items.SphericalJoint(markerNumbers=ends))
+    system.Assemble()
+    # a system dies with its container
+    system.variables["container"] = container
+    position, initial = exu.OutputVariableType.Position, exu.ConfigurationType.Initial
+    points = [np.array(system.GetMarkerOutput(end, position, initial)) for end in ends]
+    return system, points[0] - points[1] if points else np.zeros(3)
+
+
+def _exudyn_settings(duration: float) -> Any:
+    """Return the settings of a single step, s."""
+    import exudyn as exu
+
+    settings = exu.SimulationSettings()
+    settings.timeIntegration.numberOfSteps = 1
+    settings.timeIntegration.endTime = duration
+    settings.timeIntegration.verboseMode = 0
+    settings.solution.file.write = False
+    settings.parallel.numberOfThreads = 1
+    return settings
+
+
+def exudyn_tree_accelerations(system: Any, qd: Array) -> Array:
+    """Return the accelerations (n,) of a tree from rates qd (n,): what an explicit Euler step of 1 s adds to them."""
+    import exudyn as exu
+
+    system.SolveDynamic(_exudyn_settings(1.0), solverType=exu.DynamicSolverType.ExplicitEuler)
+    return np.array(system.systemData.GetODE2Coordinates_t()) - qd
+
+
+def exudyn_loop_accelerations(system: Any) -> Array:
+    """Return the accelerations (n,) of a loop from which Exudyn starts; its derivatives of constraints are differences.
+
+    The step that follows is not judged.
+    """
+    import exudyn as exu
+
+    settings = _exudyn_settings(1e-3)
+    settings.timeIntegration.generalizedAlpha.computeInitialAccelerations = True
+    settings.linearSolver.solverType = exu.LinearSolverType.EigenDense
+    settings.linearSolver.ignoreSingularJacobian = True
+    found: list[Array] = []
+
+    def before(state: Any, _: float) -> bool:
+        found.append(np.array(state.systemData.GetODE2Coordinates_tt()))
+        return False
+
+    system.SetPreStepUserFunction(before)
+    system.SolveDynamic(settings)
+    return found[0]
 
 
 # Stops of coupled arms against fine time steps.
@@ -323,10 +431,11 @@ def copy_case(seed: int) -> Iterator[tuple[str, str, float]]:
         yield f"{to} written and read", "mbplugin's reader", max(deviations(scene, back, tree=False))
 
 
-def table(rows: list[Opinion]) -> list[str]:
-    """Return the rows as lines of Markdown."""
+def table(rows: list[Opinion], missing: Sequence[str] = ()) -> list[str]:
+    """Return the rows as lines of Markdown, and one for each program that is missing."""
     lines = ["| quantity | second opinion | cases | worst deviation | seed |", "|---|---|---|---|---|"]
     lines += [f"| {r.quantity} | {r.program} | {r.count} | {r.worst:.1e} | {r.seed} |" for r in rows]
+    lines += [f"| trees and loops | {name} | 0 | not installed | |" for name in missing]
     return lines
 
 
@@ -335,9 +444,7 @@ def main() -> None:
     programs = [f"{name} {version(PROGRAMS[name])}" for name in installed()]
     missing = [name for name in PROGRAMS if name not in installed()]
     print(f"{datetime.now(timezone.utc):%Y-%m-%d}: {', '.join(programs) or 'no other program'}")
-    if missing:
-        print(f"not installed and left out: {', '.join(missing)}")
-    print("\n".join(["", *table(opinions())]))
+    print("\n".join(["", *table(opinions(), missing)]))
 
 
 if __name__ == "__main__":

@@ -159,6 +159,9 @@ class StepperInPython(Protocol):
     def prescribe(self, kernel_state: KernelState, t: float, begun: float | None = None) -> None:
         """Evaluate the prescribed motions that are callables at time t of a step that began at ``begun``, s."""
 
+    def follow_loads(self, kernel_state: KernelState, t: float, begun: float, q: Array, qd: Array) -> None:
+        """Update friction that grows with joint loads to those at time t (s), q (nq,) and qd (nv,); else do nothing."""
+
     def evaluate(self, kernel_state: KernelState, state: State, begun: float | None = None) -> None:
         """Fill the accelerations of a state of a step that began at ``begun`` (s), by default here."""
 

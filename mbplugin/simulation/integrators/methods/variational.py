@@ -215,7 +215,8 @@ def variational_loop() -> Any:
 # The variational step in readable Python: the equations of ``variational_step`` with matrices.
 #
 # M and C are arrays here, where the compiled step uses recursions. A controller's forces act at the midpoint, as do
-# all forces that are not part of the Lagrangian.
+# all forces that are not part of the Lagrangian. So does friction that grows with joint loads: a force of
+# d'Alembert's principle with the loads of the accelerations at the midpoint, which each iteration finds anew.
 
 
 @dataclass(frozen=True, eq=False)
@@ -261,6 +262,8 @@ class VariationalStep:
         Evaluates the prescribed motions that are callables at a time.
     control : callable
         Adds a controller's forces at (t, q, q̇) to ``tau``, and their power.
+    follow_loads : callable
+        Updates friction that grows with joint loads to those at (t, q, q̇).
     t, h : float
         Start and length, s.
     q, qd : (nq,), (nv,) array
@@ -272,12 +275,14 @@ class VariationalStep:
         kernel_state: KernelState,
         prescribe: Callable[[float], None],
         control: Callable[[float, Array, Array], None],
+        follow_loads: Callable[[float, Array, Array], None],
         t: float,
         h: float,
         q: Array,
         qd: Array,
     ) -> None:
         self._kernel_state, self._prescribe, self._control = kernel_state, prescribe, control
+        self._follow_loads = follow_loads
         self._t, self._h, self._q, self._qd = t, h, q, qd
         composites = kernel_state.composites[1:]
         # index of the first of the three rates of each rotation on the group
@@ -315,6 +320,8 @@ class VariationalStep:
             return None
         gap = m.rows["phi"][m.independent_rows].copy()
         middle = self._moved(0.5 * x)
+        # before the rows are evaluated, since finding the loads overwrites them
+        self._follow_loads(self._t + 0.5 * self._h, middle, v)
         if not self._configure(self._t + 0.5 * self._h, middle, v):
             return None
         for k, i in enumerate(m.independent_rows):
@@ -758,7 +765,12 @@ class _StepInParts:
         def prescribe(t: float) -> None:
             stepper.prescribe(kernel_state, t, begun)
 
-        step = VariationalStep(kernel_state, prescribe, stepper.control, state.t, h, state.q, state.qd)
+        def follow_loads(t: float, q: Array, qd: Array) -> None:
+            stepper.follow_loads(kernel_state, t, begun, q, qd)
+
+        step = VariationalStep(
+            kernel_state, prescribe, stepper.control, follow_loads, state.t, h, state.q, state.qd
+        )
         moved = step.solve(state.qdd)
         stepper.counts[0] += moved.corrections if moved is not None else 0
         return moved
