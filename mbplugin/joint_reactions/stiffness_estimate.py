@@ -12,6 +12,7 @@ import numpy as np
 
 from mbplugin.errors import BadUsage
 from mbplugin.model.scene import Request, Shape
+from mbplugin.model.solids import Triangles, box_triangles, capsule_triangles, cylinder_triangles, unit_ball
 from mbplugin.model.spatial import Array, Pose, cross, make_read_only, shift_rows, shift_twists
 from mbplugin.phrases import one_line_repr
 from mbplugin.readers.meshes import UnusableMesh, mesh_path, read_mesh
@@ -29,6 +30,8 @@ _GRAZED = 1e-6
 _FLAT = 1e-6
 #: Largest ratio of width to length of a beam; beyond it, its stiffnesses differ too much in magnitude.
 WIDEST = 1e4
+#: Sides of round shapes, and rings of each half ball of a capsule.
+_SIDES, _RINGS = 64, 16
 #: A mesh file larger than this (bytes) is left out: reading it takes too long for an estimate.
 _LARGEST_FILE = 20_000_000
 
@@ -323,38 +326,32 @@ def _mesh_of(shape: Shape, request: Request | None) -> tuple[Array, Array] | str
 
 
 @lru_cache(maxsize=128)
-def _primitive(kind: str, size: tuple[float, ...]) -> tuple[Array, Array] | None:
+def _primitive(kind: str, size: tuple[float, ...]) -> Triangles | None:
     """Return the vertices and faces of a box, sphere, cylinder or capsule; None for other kinds."""
-    import trimesh
-
-    makers: dict[str, Any] = {
-        "box": lambda: trimesh.creation.box(size),
-        # scaled afterwards, since the square of a radius of 1e-300 underflows
-        "sphere": lambda: trimesh.creation.icosphere(3).apply_scale(size[0]),
-        "cylinder": lambda: trimesh.creation.cylinder(size[0], size[1], sections=64),
-        "capsule": lambda: trimesh.creation.capsule(size[1], size[0]),
-    }
-    if kind not in makers:
-        return None
     # edges of 1e30 overflow, and such a shape encloses nothing
     with np.errstate(all="ignore"):
-        mesh = makers[kind]()
-    vertices = np.array(mesh.vertices, dtype=float)
-    if kind == "capsule":
-        # centred, regardless of the origin that trimesh uses
-        vertices[:, 2] -= 0.5 * (vertices[:, 2].max() + vertices[:, 2].min())
-    faces = np.array(mesh.faces)
-    make_read_only(vertices, faces)
-    return vertices, faces
+        match kind, size:
+            case "box", (x, y, z):
+                found = box_triangles(x, y, z)
+            case "sphere", (radius,):
+                unit = unit_ball(3)
+                found = unit[0] * radius, unit[1]
+            case "cylinder", (radius, length):
+                found = cylinder_triangles(radius, length, _SIDES)
+            case "capsule", (radius, length):
+                found = capsule_triangles(radius, length, _SIDES, _RINGS)
+            case _:
+                return None
+    make_read_only(*found)
+    return found
 
 
 @lru_cache(maxsize=128)
-def _read(path: str, scale: tuple[float, ...]) -> tuple[Array, Array] | str:
+def _read(path: str, scale: tuple[float, ...]) -> Triangles | str:
     try:
-        mesh: Any = read_mesh(path, scale, _LARGEST_FILE)
+        return read_mesh(path, scale, _LARGEST_FILE)
     except UnusableMesh as error:
         return str(error)
-    return np.array(mesh.vertices, dtype=float), np.array(mesh.faces)
 
 
 def _slice(
