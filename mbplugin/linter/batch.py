@@ -20,7 +20,7 @@ from mbplugin.linter.rule import Finding, find_rule
 from mbplugin.linter.run import FRAGMENT, Report, by_severity, finding_of, lint, suppress, unused
 from mbplugin.linter.targets import Target
 from mbplugin.phrases import listed
-from mbplugin.processes.foreign import require_possible
+from mbplugin.processes.foreign import cores, require_possible
 from mbplugin.processes.supervised import Deadline
 from mbplugin.readers.paths import real_path
 
@@ -165,13 +165,6 @@ def unused_ignores(target: Target, reports: Sequence[Report]) -> Iterator[Findin
 
 
 # Several files, one after the other or in parallel processes.
-
-
-def cores() -> int:
-    """Return the number of cores available to this process."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def lint_targets(
