@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -272,8 +273,13 @@ class _Echelon:
 
     def _reduced(self, option: Option) -> dict[int, Array]:
         """Return the columns (c,) of the option's rows after elimination of the existing pivot columns."""
+        columns = option.columns.tolist()
+        if self._rows.keys().isdisjoint(columns):
+            large = (np.abs(option.rows).max(axis=0) > _NOTHING).tolist()
+            every = zip(columns, option.rows.T, large, strict=True)
+            return {column: own for column, own, kept in every if kept}
         left: dict[int, Array] = {}
-        for column, own in zip(option.columns.tolist(), option.rows.T, strict=True):
+        for column, own in zip(columns, option.rows.T, strict=True):
             if (row := self._rows.get(column)) is None:
                 left[column] = left.get(column, 0.0) + own
                 continue
@@ -315,7 +321,9 @@ class _Echelon:
 
 def _smallest(rows: Array) -> float:
     """Return the smallest singular value of rows (k, n)."""
-    return _smallest_each([rows])[0]
+    if len(rows) == 1:
+        return sqrt(rows[0] @ rows[0])
+    return float(np.linalg.svd(rows, compute_uv=False)[-1])
 
 
 def _smallest_each(matrices: Sequence[Array]) -> list[float]:
@@ -393,13 +401,19 @@ def _of_local_basis(s: StressedBlock) -> list[tuple[Strip, Array]]:
     places = [s.slices[one.constraint] for one in s.ranked.reduced.rows]
     # rotate the basis so that the rows become triangular: (k, k) holds the same information
     wide = [strip_of(s.ranked.orthonormal_stresses, at).values for at in places]
-    tall = [np.pad(one, ((0, 0), (0, max(0, one.shape[0] - one.shape[1])))).T for one in wide]
+    tall = [_padded(one).T for one in wide]
     turned = [np.zeros((0, 0))] * len(tall)
     for group in _by_shape(tall):
         factors = np.linalg.qr(np.array([tall[n] for n in group]), mode="r")
         for n, factor in zip(group, np.asarray(factors), strict=True):
             turned[n] = factor.T
     return [(strip_of(s.ranked.local_stresses, at), own) for at, own in zip(places, turned, strict=True)]
+
+
+def _padded(rows: Array) -> Array:
+    """Return rows (k, n) with columns of zeros, so that there are at least k."""
+    lacking = rows.shape[0] - rows.shape[1]
+    return np.pad(rows, ((0, 0), (0, lacking))) if lacking > 0 else rows
 
 
 # The generic pose: redundancy at all poses is structural; redundancy only at this pose means a singular pose.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -20,6 +21,25 @@ _IN_SPACE = 6
 
 
 @dataclass(frozen=True, eq=False)
+class Directions:
+    """Directions of the rates of a block, by their entries that are not zero: a large block has too many others.
+
+    Parameters
+    ----------
+    rates, numbers : (e,) int array
+        The rate and the direction of each entry, among those of the block.
+    values : (e,) array
+    count : int
+        Number of directions.
+    """
+
+    rates: AnyArray
+    numbers: AnyArray
+    values: Array
+    count: int
+
+
+@dataclass(frozen=True, eq=False)
 class AlikeBlocks:
     """n blocks with Jacobians of the same shape: r rows, c rates and f admissible directions of the rates.
 
@@ -29,8 +49,8 @@ class AlikeBlocks:
         Block indices.
     rows, columns : (n, r) and (n, c) int array
         Row and column indices among those of all blocks.
-    basis : (n, c, f) array
-        The admissible directions: rates that are not locked; in a plane, those that stay in it.
+    directions : tuple of Directions
+        The admissible directions of each: rates that are not locked; in a plane, those that stay in it.
     rank : int or None
         Rank of the Jacobian in these directions; None if it must be found from the singular values.
     entries, places : (n, e) int array
@@ -40,10 +60,18 @@ class AlikeBlocks:
     numbers: AnyArray
     rows: AnyArray
     columns: AnyArray
-    basis: Array
+    directions: tuple[Directions, ...]
     rank: int | None
     entries: AnyArray
     places: AnyArray
+
+    @cached_property
+    def basis(self) -> Array:
+        """The admissible directions as columns, (n, c, f)."""
+        found = np.zeros((*self.columns.shape, self.directions[0].count))
+        for basis, own in zip(found, self.directions, strict=True):
+            basis[own.rates, own.numbers] = own.values
+        return found
 
     def dense(self, values: Array) -> Array:
         """Return the dense Jacobians (D, n, r, f) from their entries ``values`` (D, N) at D poses."""
@@ -130,7 +158,7 @@ class LoopEquations:
         in_plane = _planar_twists(tree, view) if len(view.columns) < _IN_SPACE else None
         row_block, row_place = np.zeros((2, pattern.shape[0]), dtype=int)
         column_place, width = np.zeros(pattern.shape[1], dtype=int), np.zeros(len(blocks), dtype=int)
-        shapes: dict[tuple[int, ...], list[tuple[int, AnyArray, Array]]] = defaultdict(list)
+        shapes: dict[tuple[int, ...], list[tuple[int, AnyArray, Directions]]] = defaultdict(list)
         ranks: dict[int, int | None] = {}
         for k, own_rows in rows.items():
             slices = [view.mech.tree.joints[j].qd for j in sorted(joints[k])]
@@ -140,19 +168,16 @@ class LoopEquations:
             column_place[columns], width[k] = np.arange(len(columns)), len(columns)
             self.units[columns] = np.where(travels[rates], blocks[k].reduced.length, 1.0)
             free = np.array([rate not in locked for rate in rates.tolist()], dtype=bool)
-            basis = np.eye(len(columns))[:, free]
-            if in_plane is not None:
-                basis = _in_plane(slices, in_plane[columns], free)
-            ranks[k] = _rank(view, blocks[k], basis.shape[1], len(own_rows))
-            rank = ranks[k]
-            shape = (len(own_rows), *basis.shape, -1 - k if rank is None else rank)
-            shapes[shape].append((k, columns, basis))
+            directions = _unlocked(free) if in_plane is None else _in_plane(slices, in_plane[columns], free)
+            rank = ranks[k] = _rank(view, blocks[k], directions.count, len(own_rows))
+            shape = (len(own_rows), len(columns), directions.count, -1 - k if rank is None else rank)
+            shapes[shape].append((k, columns, directions))
         block_of_entry = row_block[pattern.rows]
         order = np.argsort(block_of_entry, kind="stable")
         bounds = np.searchsorted(block_of_entry[order], np.arange(len(blocks) + 1))
         places = row_place[pattern.rows] * width[block_of_entry] + column_place[pattern.columns]
         for members in shapes.values():
-            by_count: dict[int, list[tuple[int, AnyArray, Array]]] = defaultdict(list)
+            by_count: dict[int, list[tuple[int, AnyArray, Directions]]] = defaultdict(list)
             for member in members:
                 by_count[int(bounds[member[0] + 1] - bounds[member[0]])].append(member)
             for same in by_count.values():
@@ -162,7 +187,7 @@ class LoopEquations:
                         np.array([k for k, _, _ in same]),
                         np.array([rows[k] for k, _, _ in same]),
                         np.array([columns for _, columns, _ in same]),
-                        np.array([basis for _, _, basis in same]),
+                        tuple(directions for _, _, directions in same),
                         ranks[same[0][0]],
                         entries,
                         places[entries],
@@ -230,23 +255,31 @@ def _planar_twists(tree: MovingTree, view: View) -> Array:
     return np.asarray((twists / size)[:, outside])
 
 
-def _in_plane(slices: Sequence[slice], outside: Array, free: AnyArray) -> Array:
-    """Return the combinations (c, f) of each joint's free rates that stay in the plane.
+def _unlocked(free: AnyArray) -> Directions:
+    """Return each rate that is not locked, of ``free`` (c,) of bool, as a direction."""
+    rates = np.flatnonzero(free)
+    return Directions(rates, np.arange(len(rates)), np.ones(len(rates)), len(rates))
+
+
+def _in_plane(slices: Sequence[slice], outside: Array, free: AnyArray) -> Directions:
+    """Return the combinations of each joint's free rates that stay in the plane.
 
     ``outside`` (c, 3) holds the out-of-plane twists, ``free`` (c,) of bool the rates that are not locked.
     """
-    basis, start = [], 0
+    found: list[tuple[AnyArray, Array]] = []
+    start = 0
     for at in slices:
         stop = start + at.stop - at.start
         own = np.flatnonzero(free[start:stop])
         if own.size:
             _, sigma, Vt = np.linalg.svd(outside[start:stop][own].T)
-            for direction in Vt[int((sigma > VANISHED).sum()) :]:
-                column = np.zeros(len(free))
-                column[start + own] = direction
-                basis.append(column)
+            found += [(start + own, direction) for direction in Vt[int((sigma > VANISHED).sum()) :]]
         start = stop
-    return np.asarray(np.array(basis).reshape(-1, len(free)).T)
+    rates = np.concatenate([np.zeros(0, dtype=int), *(rates for rates, _ in found)])
+    values = np.concatenate([np.zeros(0), *(direction for _, direction in found)])
+    return Directions(
+        rates, np.repeat(np.arange(len(found)), [len(own) for own, _ in found]), values, len(found)
+    )
 
 
 def _row_scale(constraint: Constraint, translation: AnyArray, length: float) -> Array:

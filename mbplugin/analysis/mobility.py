@@ -321,7 +321,8 @@ def _large_is_free(loops: LoopEquations, rng: np.random.Generator) -> bool:
     (own,) = loops.alike
     pattern = loops.residuals.pattern
     movable = np.zeros(pattern.shape[1], dtype=bool)
-    movable[own.columns[0]] = own.basis[0].any(axis=1)
+    (directions,) = own.directions
+    movable[own.columns[0][directions.rates[directions.values != 0]]] = True
     values, Phi0 = loops.at(loops.q[None])
     J = Jacobians(pattern, values).moving(movable)
     open_ = float(np.abs(Phi0).max(initial=0.0))
@@ -356,7 +357,7 @@ def _searched(view: View, ranked: RankedBlock, rng: np.random.Generator) -> Bloc
     chart = local.chart(loops.q)
     lost_of = _infinitesimal_in(view, ranked, loops, own)
     infinitesimal = lost_of(chart.freedoms[0])
-    if own.basis.shape[2] > _SEARCHED:
+    if own.directions[0].count > _SEARCHED:
         return BlockMobility(names, infinitesimal, None)
     spaces = _branches(local, chart, rng)
     K = chart.freedoms[0]

@@ -145,6 +145,9 @@ Payloads = Annotated[
 BackendOption = Annotated[
     Backend, typer.Option("--backend", help="loky: this machine's cores; dask or ray: a cluster.")
 ]
+Threads = Annotated[
+    int, typer.Option("--jobs", metavar="K", help="Threads, for the same result; -1: all cores.")
+]
 Jobs = Annotated[int, typer.Option(metavar="K", help="Processes; -1: all cores.")]
 Address = Annotated[
     str | None,
@@ -172,6 +175,7 @@ def worst_stop_command(
     seed: Seed = 0,
     bound: BoundOption = None,
     max_seconds: MaxSeconds = MAX_SECONDS,
+    jobs: Threads = -1,
     commands: Commands = False,
     output_format: opt.PageFormatOption = "text",
     output: opt.OutputOption = None,
@@ -213,6 +217,7 @@ def worst_stop_command(
             samples=samples,
             seed=seed,
             max_seconds=max_seconds,
+            jobs=jobs,
             share=share,
             confidence=confidence,
             progress=progress,

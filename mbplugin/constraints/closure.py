@@ -81,6 +81,50 @@ class Closure:
         return [self.system(group) for group in self.components]
 
     @cached_property
+    def alike(self) -> list[AlikeParts]:
+        """The ``components``, those of the same numbers of rows and rates together unless they are large."""
+        joints = self.mech.tree.joints
+        sizes: dict[tuple[int, int, int], list[int]] = {}
+        for k, group in enumerate(self.components):
+            rows = sum(len(self._rows[c].components) for c in group.constraints)
+            rates = sum(joints[j].qd.stop - joints[j].qd.start for j in group.joints)
+            sizes.setdefault((rows, rates, k if rates >= WORTH_PARTING else -1), []).append(k)
+        return [self._alike(parts) for parts in sizes.values()]
+
+    def _alike(self, parts: list[int]) -> AlikeParts:
+        groups = [self.components[k] for k in parts]
+        union = Group(
+            tuple(sorted(c for group in groups for c in group.constraints)),
+            tuple(sorted(j for group in groups for j in group.joints)),
+        )
+        counts = np.array([len(self._rows[c].components) for c in union.constraints])
+        ends = np.cumsum(counts)
+        start = dict(zip(union.constraints, (ends - counts).tolist(), strict=True))
+        count = dict(zip(union.constraints, counts.tolist(), strict=True))
+        system = self.system(union)
+        column = {int(rate): k for k, rate in enumerate(system.rates)}
+        joints = self.mech.tree.joints
+        rates = [
+            [r for j in group.joints for r in range(joints[j].qd.start, joints[j].qd.stop)]
+            for group in groups
+        ]
+        part_of = np.full(len(self.units), -1)
+        for k, of_part in enumerate(rates):
+            part_of[of_part] = k
+        return AlikeParts(
+            np.array(parts),
+            system,
+            np.array(
+                [
+                    [r for c in group.constraints for r in range(start[c], start[c] + count[c])]
+                    for group in groups
+                ]
+            ),
+            np.array([[column[rate] for rate in of_part] for of_part in rates]),
+            part_of,
+        )
+
+    @cached_property
     def _whole(self) -> System:
         every = range(len(self.constraints))
         return self._system(Group(tuple(every), tuple(frozenset().union(*self.members))), self.poses)
@@ -198,15 +242,36 @@ class System(Equations):
         return tuple(name for name, rows in slices if not translation[rows][np.abs(Phi[rows]).argmax()])
 
 
-def solve_at_poses(system: System, Q: Array, movable: AnyArray) -> tuple[Array, Array]:
+def solve_at_poses(closure: Closure, Q: Array, moved: AnyArray, movable: AnyArray) -> tuple[Array, Array]:
     """Return the ends (K, nq) of damped Gauss–Newton steps from poses, and their largest residuals (K,), m.
+
+    Only the loops of one rate are closed at each pose; the others stay as they are. Loops of as many rows and rates are
+    closed together.
 
     Parameters
     ----------
     Q : (K, nq) array
+    moved : (K,) int array
+        The rate of each pose whose loops are closed.
     movable : (nv,) bool array
         Rates of the mechanism that may change.
     """
+    ends, gaps = np.array(Q), np.zeros(len(Q))
+    for alike in closure.alike:
+        own = alike.part_of[moved]
+        here = np.flatnonzero(own >= 0)
+        if not here.size:
+            continue
+        if (own[here] == own[here[0]]).all():
+            system = closure.systems[alike.parts[own[here[0]]]]
+            ends[here], gaps[here] = _solved(system, Q[here], movable)
+        else:
+            ends[here], gaps[here] = alike.solved(Q[here], own[here], movable)
+    return ends, gaps
+
+
+def _solved(system: System, Q: Array, movable: AnyArray) -> tuple[Array, Array]:
+    """Return ends (K, nq) and residuals (K,) of one system's steps from Q (K, nq) in the rates ``movable`` (nv,)."""
     moving = movable[system.rates]
     if len(moving) >= WORTH_PARTING or len(Q) == 1:
         ends = [gauss_newton(system, q, movable, CONVERGED) for q in Q]
@@ -217,6 +282,49 @@ def solve_at_poses(system: System, Q: Array, movable: AnyArray) -> tuple[Array, 
         return J.dense() * moving, Phi
 
     return gauss_newton_at_poses(linearised, lambda _, here, step: system.stepped(here, step), Q, CONVERGED)
+
+
+@dataclass(frozen=True, eq=False)
+class AlikeParts:
+    """Parts without common joints that have the same numbers of rows and rates, such as the legs of a robot.
+
+    Parameters
+    ----------
+    parts : (g,) int array
+        Their numbers among the components of the closure.
+    system : System
+        The equations of all of them.
+    rows : (g, r) int array
+        The rows of each in ``system``.
+    columns : (g, C) int array
+        Its columns there.
+    part_of : (nv,) int array
+        The part among these that each rate of the mechanism moves; −1 for none.
+    """
+
+    parts: AnyArray
+    system: System
+    rows: AnyArray
+    columns: AnyArray
+    part_of: AnyArray
+
+    def solved(self, Q: Array, own: AnyArray, movable: AnyArray) -> tuple[Array, Array]:
+        """Return ends (K, nq) and residuals (K,) of steps from Q (K, nq) of parts own (K,), in ``movable`` (nv,)."""
+        moving = movable[self.system.rates][self.columns]
+
+        def linearised(active: AnyArray, here: Array) -> tuple[Array, Array]:
+            J, Phi = self.system.linearised(here)
+            part, pose = own[active], np.arange(len(active))
+            rows, columns = self.rows[part], self.columns[part]
+            of_part = J.dense()[pose[:, None, None], rows[:, :, None], columns[:, None, :]]
+            return of_part * moving[part][:, None, :], Phi[pose[:, None], rows]
+
+        def stepped(active: AnyArray, here: Array, step: Array) -> Array:
+            whole = np.zeros((len(here), len(self.system.rates)))
+            whole[np.arange(len(here))[:, None], self.columns[own[active]]] = step
+            return self.system.stepped(here, whole)
+
+        return gauss_newton_at_poses(linearised, stepped, Q, CONVERGED)
 
 
 def _metres(constraint: Constraint, rows: Rows, length: float) -> Array:

@@ -16,7 +16,6 @@ from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from scipy.optimize import linprog
 from scipy.sparse import block_diag, csc_array, csr_array, diags_array, vstack
 from scipy.sparse.csgraph import connected_components
 
@@ -378,6 +377,9 @@ def _solved(programs: Sequence[_Program]) -> Iterator[tuple[Array, Array]]:
 
 def _solved_together(programs: Sequence[_Program]) -> Iterator[tuple[Array, Array]]:
     """Yield as :func:`_solved`, from the dual program: least b·w with Gᵀ w = −c, w ≥ 0, which has fewer rows."""
+    # scipy.optimize takes longer to import than most reactions take to compute
+    from scipy.optimize import linprog
+
     G = block_diag([program.G.T for program in programs], format="csr")
     c, b = (np.concatenate([program[k] for program in programs]) for k in (0, 2))
     found = linprog(
@@ -402,6 +404,8 @@ def _solved_alone(program: _Program) -> tuple[Array, Array]:
     BadUsage
         HiGHS finds no solution.
     """
+    from scipy.optimize import linprog
+
     for method in ("highs-ds", "highs-ipm"):
         for options in (OPTIONS, {**OPTIONS, "presolve": False}, {}):
             found = linprog(

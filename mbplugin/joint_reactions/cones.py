@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from scipy.optimize import linprog
 from scipy.sparse import block_diag, csr_array, hstack
 
 from mbplugin.errors import BadUsage
@@ -354,6 +353,9 @@ def _general(
     c : (n,) array
     extra : (r,) array
     """
+    # scipy.optimize takes longer to import than most reactions take to compute
+    from scipy.optimize import linprog
+
     if extra is not None:
         E = hstack([csr_array(E), csr_array(extra[:, None])])
     for options in ({**OPTIONS, "presolve": False}, OPTIONS, {}):

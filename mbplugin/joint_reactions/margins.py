@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import brentq
 
 from mbplugin.errors import BadUsage
 from mbplugin.joint_reactions.bounds import Inequalities, Possible
@@ -154,6 +153,9 @@ def _smallest_factor(possible: Possible, wanted: Inequalities, largest: float) -
     low = 0.0
     if possible.holds(wanted, low):
         return 0.0
+    # scipy.optimize takes longer to import than most reactions take to compute
+    from scipy.optimize import brentq
+
     # the violation falls to zero at the smallest factor, and may stay there
     return float(
         brentq(

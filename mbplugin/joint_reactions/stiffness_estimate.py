@@ -12,7 +12,8 @@ import numpy as np
 
 from mbplugin.errors import BadUsage
 from mbplugin.model.scene import Request, Shape
-from mbplugin.model.spatial import Array, Pose, cross, make_read_only, shift_rows, shift_twists
+from mbplugin.model.solids import Triangles, box_triangles, capsule_triangles, cylinder_triangles, unit_ball
+from mbplugin.model.spatial import AnyArray, Array, Pose, cross, make_read_only, shift_rows, shift_twists
 from mbplugin.phrases import one_line_repr
 from mbplugin.readers.meshes import UnusableMesh, mesh_path, read_mesh
 
@@ -29,6 +30,8 @@ _GRAZED = 1e-6
 _FLAT = 1e-6
 #: Largest ratio of width to length of a beam; beyond it, its stiffnesses differ too much in magnitude.
 WIDEST = 1e4
+#: Sides of round shapes, and rings of each half ball of a capsule.
+_SIDES, _RINGS = 64, 16
 #: A mesh file larger than this (bytes) is left out: reading it takes too long for an estimate.
 _LARGEST_FILE = 20_000_000
 
@@ -291,7 +294,7 @@ def estimated_sections(
         box = _box(meshes, axes, _FLAT * length)
         if box is None:
             return None
-        cuts = [s for t in STATIONS if (s := _slice(meshes, start + t * along, axes)) is not None]
+        cuts = _slices(meshes, start, length * np.array(STATIONS), axes)
         slices = [s for s in cuts if s[0] > _GRAZED * box[0]]
         means = 1 / np.mean(1 / np.array(slices), axis=0) if slices else np.array(box)
         A, Iy, Iz = means.tolist()
@@ -334,77 +337,71 @@ def _mesh_of(shape: Shape, request: Request | None) -> tuple[Array, Array] | str
 
 
 @lru_cache(maxsize=128)
-def _primitive(kind: str, size: tuple[float, ...]) -> tuple[Array, Array] | None:
+def _primitive(kind: str, size: tuple[float, ...]) -> Triangles | None:
     """Return the vertices and faces of a box, sphere, cylinder or capsule; None for other kinds."""
-    import trimesh
-
-    makers: dict[str, Any] = {
-        "box": lambda: trimesh.creation.box(size),
-        # scaled afterwards, since the square of a radius of 1e-300 underflows
-        "sphere": lambda: trimesh.creation.icosphere(3).apply_scale(size[0]),
-        "cylinder": lambda: trimesh.creation.cylinder(size[0], size[1], sections=64),
-        "capsule": lambda: trimesh.creation.capsule(size[1], size[0]),
-    }
-    if kind not in makers:
-        return None
     # edges of 1e30 overflow, and such a shape encloses nothing
     with np.errstate(all="ignore"):
-        mesh = makers[kind]()
-    vertices = np.array(mesh.vertices, dtype=float)
-    if kind == "capsule":
-        # centred, regardless of the origin that trimesh uses
-        vertices[:, 2] -= 0.5 * (vertices[:, 2].max() + vertices[:, 2].min())
-    faces = np.array(mesh.faces)
-    make_read_only(vertices, faces)
-    return vertices, faces
+        match kind, size:
+            case "box", (x, y, z):
+                found = box_triangles(x, y, z)
+            case "sphere", (radius,):
+                unit = unit_ball(3)
+                found = unit[0] * radius, unit[1]
+            case "cylinder", (radius, length):
+                found = cylinder_triangles(radius, length, _SIDES)
+            case "capsule", (radius, length):
+                found = capsule_triangles(radius, length, _SIDES, _RINGS)
+            case _:
+                return None
+    make_read_only(*found)
+    return found
 
 
 @lru_cache(maxsize=128)
-def _read(path: str, scale: tuple[float, ...]) -> tuple[Array, Array] | str:
+def _read(path: str, scale: tuple[float, ...]) -> Triangles | str:
     try:
-        mesh: Any = read_mesh(path, scale, _LARGEST_FILE)
+        return read_mesh(path, scale, _LARGEST_FILE)
     except UnusableMesh as error:
         return str(error)
-    return np.array(mesh.vertices, dtype=float), np.array(mesh.faces)
 
 
-def _slice(
-    meshes: Sequence[tuple[Array, Array]], point: Array, axes: Array
-) -> tuple[float, float, float] | None:
-    """Return A, Iy, Iz of the cut across a beam at a point, about the cut's centroid.
+def _slices(
+    meshes: Sequence[tuple[Array, Array]], start: Array, stations: Array, axes: Array
+) -> list[tuple[float, float, float]]:
+    """Return A, Iy, Iz of the cuts across a beam at stations (s,), m, about each cut's centroid; those with an area.
 
-    ``point`` (3,) is in m, and x of ``axes`` (3, 3) is along the beam. The shapes' boundaries are assumed to be
+    ``start`` (3,) is in m, and x of ``axes`` (3, 3) is along the beam. The shapes' boundaries are assumed to be
     oriented, with outward normals on the right of the outline.
     """
-    total = np.zeros(6)
+    total = np.zeros((6, len(stations)))
     for vertices, faces in meshes:
-        outline = _outline((vertices - point) @ axes, faces)
-        if outline is not None:
-            total += _moments(outline)
-    A, Sy, Sz, yy, zz, _ = total
-    if A <= 0:
-        return None
-    # about the centroid: Iy = ∫ z², Iz = ∫ y²
-    Iy, Iz = zz - Sz * Sz / A, yy - Sy * Sy / A
-    return (float(A), float(Iy), float(Iz)) if Iy > 0 and Iz > 0 else None
+        segments, of = _outlines(((vertices - start) @ axes)[faces], stations)
+        for k, moment in enumerate(_moments(segments)):
+            total[k] += np.bincount(of, moment, len(stations))
+    found = []
+    for A, Sy, Sz, yy, zz, _ in total.T.tolist():
+        if A > 0:
+            # about the centroid: Iy = ∫ z², Iz = ∫ y²
+            Iy, Iz = zz - Sz * Sz / A, yy - Sy * Sy / A
+            if Iy > 0 and Iz > 0:
+                found.append((A, Iy, Iz))
+    return found
 
 
-def _outline(local: Array, faces: Array) -> Array | None:
-    """Return the segments (k, 2, 2) in which the plane x = 0 cuts triangles, counter-clockwise.
+def _outlines(corners: Array, stations: Array) -> tuple[Array, AnyArray]:
+    """Return the segments (k, 2, 2) in which planes of constant x cut triangles, and the plane (k,) of each.
 
-    Corners are ``local`` (n, 3), m, with triangles ``faces`` (t, 3).
+    Corners are ``corners`` (t, 3, 3), m, and x of the planes is ``stations`` (s,). Segments are counter-clockwise.
     """
-    x = local[faces][:, :, 0]
+    x = corners[:, :, 0] - stations[:, None, None]
     # a vertex in the plane counts as in front of it, so that no edge is met twice
     front = x >= 0
-    cut = front.any(axis=1) & ~front.all(axis=1)
-    if not cut.any():
-        return None
-    corners, front, x = local[faces[cut]], front[cut], x[cut]
+    station, face = np.nonzero(front.any(axis=2) & ~front.all(axis=2))
+    here, front, x = corners[face], front[station, face], x[station, face]
     # rotate each face so that the corner alone on its side comes first
     alone = np.where(front.sum(axis=1) == 1, front.argmax(axis=1), (~front).argmax(axis=1))
     turn = (alone[:, None] + np.arange(3)) % 3
-    P = np.take_along_axis(corners, turn[:, :, None], axis=1)
+    P = np.take_along_axis(here, turn[:, :, None], axis=1)
     X = np.take_along_axis(x, turn, axis=1)
     ends = []
     for other in (1, 2):
@@ -413,21 +410,21 @@ def _outline(local: Array, faces: Array) -> Array | None:
     segments = np.stack(ends, axis=1)
     lone_behind = X[:, 0] < 0
     segments[lone_behind] = segments[lone_behind][:, ::-1]
-    return segments
+    return segments, station
 
 
 def _moments(segments: Array) -> Array:
-    """Return ∫ 1, y, z, y², z², yz (6,) over the area inside an outline of segments (k, 2, 2) (Green's theorem)."""
+    """Return each segment's share (6, k) of ∫ 1, y, z, y², z², yz over the area inside segments (k, 2, 2) (Green)."""
     (y0, z0), (y1, z1) = segments[:, 0].T, segments[:, 1].T
     c = y0 * z1 - y1 * z0
     return np.array(
         [
-            c.sum() / 2,
-            ((y0 + y1) * c).sum() / 6,
-            ((z0 + z1) * c).sum() / 6,
-            ((y0 * y0 + y0 * y1 + y1 * y1) * c).sum() / 12,
-            ((z0 * z0 + z0 * z1 + z1 * z1) * c).sum() / 12,
-            ((y0 * z1 + 2 * y0 * z0 + 2 * y1 * z1 + y1 * z0) * c).sum() / 24,
+            c / 2,
+            (y0 + y1) * c / 6,
+            (z0 + z1) * c / 6,
+            (y0 * y0 + y0 * y1 + y1 * y1) * c / 12,
+            (z0 * z0 + z0 * z1 + z1 * z1) * c / 12,
+            (y0 * z1 + 2 * y0 * z0 + 2 * y1 * z1 + y1 * z0) * c / 24,
         ]
     )
 

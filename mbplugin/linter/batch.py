@@ -27,6 +27,7 @@ from mbplugin.linter.run import FRAGMENT, Report, by_severity, finding_of, lint,
 from mbplugin.linter.targets import NAME, SHARED_NAME, Target, files_below
 from mbplugin.phrases import listed
 from mbplugin.processes.foreign import (
+    cores,
     load_data,
     require_possible,
     rules_are_announced,
@@ -388,13 +389,6 @@ def unused_ignores(target: Target, reports: Sequence[Report]) -> Iterator[Findin
 
 
 # Several files, one after the other or in parallel processes.
-
-
-def cores() -> int:
-    """Return the number of cores available to this process."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def lint_targets(

@@ -549,6 +549,13 @@ def interrupts_held() -> Iterator[None]:
 # The number of processes that a command may start.
 
 
+def cores() -> int:
+    """Return the number of cores available to this process."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 def require_possible(number: int) -> int:
     """Return a checked number of processes, or −1 for all cores.
 

@@ -27,6 +27,7 @@ from mbplugin.errors import command_for
 from mbplugin.files import LFS_POINTER, note_dependency, note_read, version_of
 from mbplugin.model.brake_law import LARGEST
 from mbplugin.model.scene import Request, Scene, Shape
+from mbplugin.model.solids import Triangles
 from mbplugin.model.spatial import Array
 from mbplugin.readers.paths import find, is_file, looked_up
 
@@ -39,7 +40,6 @@ FORMATS = ("stl", "obj", "ply", "off", "dae", "glb", "gltf")
 #: Packages that trimesh needs for some formats: module, and description.
 _MODULES = {"dae": "collada"}
 _READERS = {"dae": f"a reader of COLLADA files: {command_for(('pycollada',))}"}
-Triangles = tuple[Array, NDArray[np.int64]]
 #: Sizes in a binary STL, bytes: the header with the count, and a triangle.
 _STL_HEADER, _STL_TRIANGLE = 84, 50
 _STL = np.dtype([("normal", "<f4", 3), ("vertices", "<f4", (3, 3)), ("attribute", "<u2")])
@@ -401,7 +401,7 @@ def _checked(vertices: Array, faces: NDArray[np.int64]) -> Triangles:
     return vertices, faces
 
 
-# Mesh files that models name: their location, and their content as read by trimesh.
+# Mesh files that models name: their location, and their content.
 
 
 def mesh_path(shape: Shape, request: Request | None) -> str | None:
@@ -436,8 +436,10 @@ def _is_small(path: str) -> bool:
         return False
 
 
-def read_mesh(path: str, scale: tuple[float, ...], largest: int = LARGEST_FILE) -> Any:
-    """Return the ``trimesh.Trimesh`` of a file, scaled.
+def read_mesh(path: str, scale: tuple[float, ...], largest: int = LARGEST_FILE) -> Triangles:
+    """Return the vertices (n, 3) of the triangles (m, 3) of a file, scaled by three factors, and these triangles.
+
+    A mirrored mesh has its triangles turned over, so that they remain counter-clockwise as seen from outside.
 
     Raises
     ------
@@ -446,9 +448,12 @@ def read_mesh(path: str, scale: tuple[float, ...], largest: int = LARGEST_FILE) 
     """
     if not all(0 < abs(s) <= LARGEST for s in scale):
         raise UnusableMesh(f"is scaled by {' '.join(f'{s:g}' for s in scale)}, which leaves no shape")
-    mesh = load_mesh(path, largest)
-    mesh.apply_scale(scale)
-    return mesh
+    vertices, faces = read_triangles(path, largest)
+    used = np.zeros(len(vertices), dtype=bool)
+    used[faces] = True
+    if not used.all():
+        vertices, faces = vertices[used], (np.cumsum(used) - 1)[faces]
+    return vertices * scale, faces[:, ::-1].copy() if np.prod(np.sign(scale)) < 0 else faces
 
 
 def mesh_bounds(shape: Shape, request: Request | None) -> Array | None:
@@ -467,11 +472,12 @@ def mesh_bounds(shape: Shape, request: Request | None) -> Array | None:
 def _bounds(path: str, version: tuple[int, ...], scale: tuple[float, ...]) -> Array | None:
     """Return the lowest and highest corner of a mesh (2, 3), m, in a version of its file; None if it is unreadable."""
     try:
-        bounds = np.array(read_mesh(path, scale).bounds, dtype=float)
+        vertices, _ = read_mesh(path, scale)
     except UnusableMesh:
         return None
+    bounds = np.array([vertices.min(axis=0), vertices.max(axis=0)])
     bounds.setflags(write=False)
-    return bounds if bounds.shape == (2, 3) and np.isfinite(bounds).all() else None
+    return bounds if np.isfinite(bounds).all() else None
 
 
 # The size that a mesh file declares, checked before the file is parsed.

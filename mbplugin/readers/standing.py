@@ -590,7 +590,7 @@ def _vertices(shape: Shape, scene: Scene) -> Array | None:
     if path is None:
         return None
     try:
-        vertices = np.array(read_mesh(path, shape.size).vertices, dtype=float)
+        vertices = read_mesh(path, shape.size)[0]
     except UnusableMesh:
         return None
     return vertices if len(vertices) and np.isfinite(vertices).all() else None

@@ -10,8 +10,9 @@ import numpy as np
 
 from mbplugin.constraints import DEFAULT_TOLERANCE
 from mbplugin.constraints.closure import Closure, solve_at_poses
+from mbplugin.constraints.moving import advanced
 from mbplugin.constraints.rank import View, sample_poses
-from mbplugin.model.mechanism import Mechanism
+from mbplugin.model.mechanism import Mechanism, TreeJoint
 from mbplugin.model.mechanism.kinematics import coordinate_units, displace, rate_units
 from mbplugin.model.spatial import AnyArray, Array, pivot_order
 
@@ -125,6 +126,10 @@ class Manifold:
         self._units = np.array(
             [self.closure.length if unit == "m/s" else 1.0 for unit in rate_units(view.mech)]
         )
+        self._lengths = np.array(
+            [self.closure.length if unit == "m" else 1.0 for unit in coordinate_units(view.mech)]
+        )
+        self._limits = _Limits.of(view.mech)
         self.sliders = self._chosen()
         self._following = ~_held(self.mech)
         self._following[[slider.rate for slider in self.sliders]] = False
@@ -233,34 +238,39 @@ class Manifold:
         if not steps:
             return []
         before = np.array([step.q for step in steps])
-        after, gaps = before.copy(), np.zeros(len(steps))
-        for k, step in enumerate(steps):
-            lead = np.zeros(len(self.mech.qd_names))
-            lead[step.slider.rate] = step.part
-            after[k] = displace(self.mech, step.q, lead)
-        # the other loops stay as they are
-        for system in self.closure.systems:
-            own = np.flatnonzero([step.slider.rate in system.rates for step in steps])
-            if own.size:
-                after[own], gaps[own] = solve_at_poses(system, after[own], self._following)
+        after = before.copy()
+        moved = np.array([step.slider.rate for step in steps])
+        parts = np.array([step.part for step in steps])
+        for rate in np.unique(moved).tolist():
+            joint, own = _joint_of(self.mech, rate), np.flatnonzero(moved == rate)
+            assert joint.pair is not None
+            lead = np.zeros((len(own), 1, joint.qd.stop - joint.qd.start))
+            lead[:, 0, rate - joint.qd.start] = parts[own]
+            after[own, joint.q] = advanced(joint.pair.type, before[own, None, joint.q], lead)[:, 0]
+        after, gaps = solve_at_poses(self.closure, after, moved, self._following)
         return [
-            (before[k], reason) if (reason := self._obstacle(before[k], after[k], gap)) else (after[k], "")
-            for k, gap in enumerate(gaps.tolist())
+            (before[k], reason) if reason else (after[k], "")
+            for k, reason in enumerate(self._obstacles(before, after, gaps))
         ]
 
-    def _obstacle(self, before: Array, after: Array, gap: float) -> str:
-        """Return the obstacle to a step from ``before`` (nq,) to ``after`` (nq,) with this gap, m; empty for none."""
-        if gap > self._misfit:
-            return "the loop lets it go no farther"
-        if self.closure.constraints and self._largest_move(before, after) > _JUMP:
-            return "the loop would have to jump"
-        limited = _beyond_limit(self.mech, before, after)
-        return f"{limited} is at its limit" if limited else ""
+    def _obstacles(self, before: Array, after: Array, gaps: Array) -> list[str]:
+        """Return the obstacle to each step from ``before`` (K, nq) to ``after`` (K, nq); empty for none.
 
-    def _largest_move(self, before: Array, after: Array) -> float:
-        """Return the largest change of a coordinate from ``before`` (nq,) to ``after`` (nq,), rad or lengths ℓ."""
-        units = [self.closure.length if unit == "m" else 1.0 for unit in coordinate_units(self.mech)]
-        return float((np.abs(after - before) / units).max(initial=0.0))
+        ``gaps`` (K,) are those of the loops after the steps, m.
+        """
+        leaps = np.zeros(len(gaps), dtype=bool)
+        if self.closure.constraints:
+            leaps = (np.abs(after - before) / self._lengths).max(axis=1, initial=0.0) > _JUMP
+        out = []
+        limited = self._limits.beyond(before, after)
+        for gap, leap, name in zip(gaps.tolist(), leaps.tolist(), limited, strict=True):
+            if gap > self._misfit:
+                out.append("the loop lets it go no farther")
+            elif leap:
+                out.append("the loop would have to jump")
+            else:
+                out.append(f"{name} is at its limit" if name else "")
+        return out
 
     def _chosen(self) -> tuple[Slider, ...]:
         """Return one independent coordinate per freedom, preferably those of motors."""
@@ -306,7 +316,7 @@ def _preference(mech: Mechanism) -> Array:
 
 def _slider(mech: Mechanism, q: Array, rate: int, length: float) -> Slider:
     """Return the slider of a joint rate, with its initial value from q (nq,)."""
-    (joint,) = (j for j in mech.tree.joints if j.qd.start <= rate < j.qd.stop)
+    joint = _joint_of(mech, rate)
     assert joint.pair is not None
     k = rate - joint.qd.start
     turns_of_ball = joint.q.stop - joint.q.start > joint.qd.stop - joint.qd.start
@@ -322,14 +332,38 @@ def _slider(mech: Mechanism, q: Array, rate: int, length: float) -> Slider:
     return Slider(mech.qd_names[rate], rate, start, float(low), float(high), below, above)
 
 
-def _beyond_limit(mech: Mechanism, before: Array, after: Array) -> str:
-    """Return a joint that a step, ``before`` (nq,) to ``after`` (nq,), moves outwards past a limit; empty for none."""
-    for joint in mech.tree.joints:
-        if joint.pair is None or len(joint.pair.freedoms) != 1:
-            continue
-        freedom = joint.pair.freedoms[0]
-        old, new = float(before[joint.q.start]), float(after[joint.q.start])
-        outwards = (new > freedom.upper and new > old) or (new < freedom.lower and new < old)
-        if freedom.lower <= freedom.upper and outwards:
-            return joint.pair.name
-    return ""
+@dataclass(frozen=True, eq=False)
+class _Limits:
+    """Limits of the joints with one freedom and a range: their names, coordinates (n,), and ends (n,), rad or m."""
+
+    names: tuple[str, ...]
+    q: AnyArray
+    lower: Array
+    upper: Array
+
+    @classmethod
+    def of(cls, mech: Mechanism) -> _Limits:
+        """Return the limits of a mechanism."""
+        found = [
+            (joint.pair.name, joint.q.start, joint.pair.freedoms[0].lower, joint.pair.freedoms[0].upper)
+            for joint in mech.tree.joints
+            if joint.pair is not None and len(joint.pair.freedoms) == 1
+        ]
+        limited = [row for row in found if row[2] <= row[3]]
+        names, q, lower, upper = zip(*limited, strict=True) if limited else ((), (), (), ())
+        return cls(names, np.array(q, dtype=int), np.array(lower, dtype=float), np.array(upper, dtype=float))
+
+    def beyond(self, before: Array, after: Array) -> list[str]:
+        """Return a joint that moves past a limit in each step, ``before`` (K, nq) to ``after`` (K, nq); else empty."""
+        if not self.names:
+            return [""] * len(before)
+        old, new = before[:, self.q], after[:, self.q]
+        outwards = ((new > self.upper) & (new > old)) | ((new < self.lower) & (new < old))
+        first = outwards.argmax(axis=1)
+        return [self.names[k] if any_ else "" for k, any_ in zip(first, outwards.any(axis=1), strict=True)]
+
+
+def _joint_of(mech: Mechanism, rate: int) -> TreeJoint:
+    """Return the joint of a rate."""
+    (joint,) = (j for j in mech.tree.joints if j.qd.start <= rate < j.qd.stop)
+    return joint

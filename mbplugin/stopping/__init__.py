@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from math import ceil, log, log1p
 
 import numpy as np
-from scipy.special import bdtr, bdtrik
 
 from mbplugin.arguments import checked
 from mbplugin.errors import BadNumber, BadUsage
@@ -115,6 +114,9 @@ def rank_of(count: int, share: float, confidence: float) -> int:
     """Return the rank, from the largest, of the smallest of ``count`` values that is a bound; 0 if none is."""
     if not count:
         return 0
+    # scipy.special is imported only where a bound is computed
+    from scipy.special import bdtr, bdtrik
+
     below: int = ceil(bdtrik(confidence, count, share))
     # rounding may have raised an integer slightly, so that it was rounded up
     return count - below + int(below > 0 and bdtr(below - 1, count, share) >= confidence * (1.0 - 1e-12))

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import replace
+from itertools import pairwise
+from threading import Lock
 from typing import Protocol
 
 import numpy as np
@@ -65,6 +69,11 @@ from mbplugin.stopping.scenario import Scenario
 from mbplugin.stopping.scenario.drives import Ramps
 from mbplugin.stopping.tool_path import path_length, path_workspace
 from mbplugin.stopping.zones import StopMotion, motion_of_pieces
+
+#: Least number of stops that are worth a thread.
+_LEAST_PER_THREAD = 8
+_COMPILING = Lock()
+
 
 # Stops of one robot in any category, each with its own brakes and payloads, computed by the compiled loop.
 
@@ -137,10 +146,17 @@ class ArmStops(Protocol):
 
 
 class ArmStopper:
-    """Computes stops of an arm in the category of its scenario, each with its own brakes and payloads."""
+    """Computes stops of an arm in the category of its scenario, each with its own brakes and payloads.
 
-    def __init__(self, arm: ArmStops) -> None:
-        self.scenario, self.arm = arm.scenario, arm
+    Parameters
+    ----------
+    jobs : int
+        Number of threads in which :meth:`stops` computes many stops of category 0; the results do not depend on it.
+    """
+
+    def __init__(self, arm: ArmStops, jobs: int = 1) -> None:
+        self.scenario, self.arm, self._jobs = arm.scenario, arm, jobs
+        self._helpers: list[CompiledStop] = []
 
     def stop(
         self, q: Array, qd: Array, brakes: tuple[JointBrake, ...], payloads: tuple[Payload, ...]
@@ -160,8 +176,11 @@ class ArmStopper:
         """Return the results of stops from k starts, with factors on the brakes of the scenario and on payloads."""
         brakes = self.scenario.brakes
         if self.scenario.category == 0 and isinstance(self.arm, CompiledStop):
+            helpers = max(min(self._jobs, len(starts) // _LEAST_PER_THREAD) - 1, 0)
+            while len(self._helpers) < helpers:
+                self._helpers.append(self.arm.another())
             with ctrl_c_waits():
-                return self.arm.stops(starts, brakes, payloads)
+                return self.arm.stops(starts, brakes, payloads, self._helpers[:helpers])
         out = Stops.room_for(len(starts), len(brakes), self.scenario.duration)
         for k in range(len(starts)):
             carried = tuple(payload.scaled(float(starts.shares[k])) for payload in payloads)
@@ -287,10 +306,42 @@ class CompiledStop:
         self.pieces = self._pieces
         return stops.summary(0)
 
+    def another(self) -> CompiledStop:
+        """Return one for the same scenario with a memory of its own, for another thread."""
+        return CompiledStop(self.scenario, self.rtol, self.atol, patient=self._patient)
+
     def stops(
+        self,
+        starts: StopStarts,
+        brakes: tuple[JointBrake, ...],
+        payloads: tuple[Payload, ...],
+        helpers: Sequence[CompiledStop] = (),
+    ) -> Stops:
+        """Return the results of category-0 stops from k starts, with factors on these brakes and payloads.
+
+        Each of the ``helpers``, see :meth:`another`, computes an equal part of them in a thread of its own.
+        """
+        ends = np.linspace(0, len(starts), len(helpers) + 2).astype(int).tolist()
+        own, *others = (starts.part(slice(*at)) for at in pairwise(ends))
+        with ThreadPoolExecutor(len(helpers)) if helpers else nullcontext() as threads:
+            waiting = [
+                threads.submit(helper._part_of, part, brakes, payloads)
+                for helper, part in zip(helpers, others, strict=True)
+            ]
+            parts = [self._part_of(own, brakes, payloads), *(one.result() for one in waiting)]
+        stops = Stops.joined(parts)
+        for k in np.flatnonzero(stops.is_broken).tolist() if self._patient else ():
+            self.set_brakes(starts.brakes(k, brakes))
+            self.set_payloads(tuple(payload.scaled(float(starts.shares[k])) for payload in payloads))
+            stops.put(k, self._by_the_runner(starts.q[k], starts.qd[k]), self.to_limits())
+        self.set_brakes(brakes)
+        self.set_payloads(payloads)
+        return stops
+
+    def _part_of(
         self, starts: StopStarts, brakes: tuple[JointBrake, ...], payloads: tuple[Payload, ...]
     ) -> Stops:
-        """Return the results of category-0 stops from k starts, with factors on these brakes and payloads."""
+        """Return the results of the compiled loop for k starts."""
         self.set_brakes(brakes)
         self.set_payloads(payloads)
         s, own, late = self._s, self._own, starts.delay_factors
@@ -303,14 +354,7 @@ class CompiledStop:
         for part in SCALED:
             braked[part] = free[part] + starts.torque_factors * laws[part]
         times = late * s["power_off"][own], late * s["engagement_time"][own]
-        stops = self._computed(starts, braked, times, self._carried(payloads, starts.shares))
-        for k in np.flatnonzero(stops.is_broken).tolist() if self._patient else ():
-            self.set_brakes(starts.brakes(k, brakes))
-            self.set_payloads(tuple(payload.scaled(float(starts.shares[k])) for payload in payloads))
-            stops.put(k, self._by_the_runner(starts.q[k], starts.qd[k]), self.to_limits())
-        self.set_brakes(brakes)
-        self.set_payloads(payloads)
-        return stops
+        return self._computed(starts, braked, times, self._carried(payloads, starts.shares))
 
     def _computed(
         self, starts: StopStarts, braked: AnyArray, times: tuple[Array, Array], carried: AnyArray
@@ -337,7 +381,9 @@ class CompiledStop:
             )
             if done == count:
                 return out
-            addresses[-1] = breaking_address()
+            # one thread compiles it, and the others wait
+            with _COMPILING:
+                addresses[-1] = breaking_address()
 
     def _carried(self, payloads: tuple[Payload, ...], shares: Array) -> AnyArray:
         """Return the ``CARRIED`` records (k, c) of the composite bodies with payloads, for shares (k,) of these."""

@@ -108,6 +108,12 @@ class StopStarts:
     def __len__(self) -> int:
         return len(self.q)
 
+    def part(self, own: slice) -> StopStarts:
+        """Return some of the starts."""
+        return StopStarts(
+            self.q[own], self.qd[own], self.torque_factors[own], self.delay_factors[own], self.shares[own]
+        )
+
     def brakes(self, k: int, nominal: tuple[JointBrake, ...]) -> tuple[JointBrake, ...]:
         """Return the brakes of stop k."""
         factors = self.torque_factors[k].tolist(), self.delay_factors[k].tolist()
@@ -175,6 +181,14 @@ class Stops:
         for k, stop in enumerate(stops):
             out.put(k, stop, 0.0)
         return out
+
+    @classmethod
+    def joined(cls, parts: Sequence[Stops]) -> Stops:
+        """Return the results of several parts, none of which has stops that were computed otherwise."""
+        if len(parts) == 1:
+            return parts[0]
+        ended = np.concatenate([part.ended for part in parts])
+        return cls(ended, np.concatenate([part.joints for part in parts]), parts[0].duration)
 
     @property
     def is_broken(self) -> AnyArray:
@@ -476,4 +490,4 @@ def compiled_stops() -> Any:
         *(_SETTINGS, types.intp, VECTOR, INDICES, types.float64[:, :, ::1], types.int64, MATRIX, MATRIX),
         *(many[0], MATRIX, MATRIX, many[1], record_array(ENDED), types.float64[:, :, ::1]),
     )
-    return compiled(stop_many, signature)
+    return compiled(stop_many, signature, in_threads=True)

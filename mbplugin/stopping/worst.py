@@ -19,6 +19,7 @@ from mbplugin.model.mechanism.kinematics import NamedNumbers, accelerations_of, 
 from mbplugin.model.scene import Scene, as_scene, mechanism_of
 from mbplugin.model.spatial import Array, units_of
 from mbplugin.readers import ModelSource
+from mbplugin.processes.foreign import cores, require_possible
 from mbplugin.readers.standing import standing
 from mbplugin.simulation.options import MAX_SECONDS
 from mbplugin.stopping import CONFIDENCE, SHARE, require_bound
@@ -147,6 +148,7 @@ def worst_stop(
     share: float = SHARE,
     confidence: float = CONFIDENCE,
     progress: Count | None = None,
+    jobs: int = -1,
     **common: Unpack[StopArguments],
 ) -> WorstStops:
     """Search for the worst stops of a category: the longest time, travel of each axis, and path of the tool.
@@ -192,17 +194,21 @@ def worst_stop(
         Of the upper bounds, between 0 and 1. A stop has bounds if one axis moves whose brake or ramp is calibrated.
     progress : callable, optional
         Called with the number of stops computed since the last call.
+    jobs : int
+        Number of threads; −1 for all cores. The result does not depend on it. Stops of category 1 or 2, and those of
+        coupled joints, are computed one after the other.
     **common : StopArguments
         As for :func:`mbplugin.estop`.
 
     Raises
     ------
     BadUsage
-        Brakes do not hold the arm, or the speed of an axis is unknown.
+        Brakes do not hold the arm, the speed of an axis is unknown, or the number of jobs is out of range.
     BadNumber
         A number is out of range.
     """
     require_bound(share, confidence)
+    threads = cores() if require_possible(jobs) == -1 else jobs
     mech = with_coordinates(as_scene(standing(mech, q, on_stand=True)), q or {})
     common["brakes"] = brakes = tuple(common["brakes"] or ())
     tool, failures = common["tool"], tuple(failures)
@@ -234,7 +240,7 @@ def worst_stop(
     full = full_speeds(scenario.mech, names, speeds)
     nominal = StopSpace(arm, rated, full, None, torque_tolerance, delay_tolerance, payload_range)
     # a stop that comes closer to a limit might reach it when computed more accurately
-    computer = StopComputer(ArmStopper(arm), progress or (lambda count: None), _MARGIN)
+    computer = StopComputer(ArmStopper(arm, threads), progress or (lambda count: None), _MARGIN)
     rng = np.random.default_rng(seed)
     table = stopping_table(
         mech,

@@ -11,6 +11,7 @@ import pytest
 import mbplugin as mb
 from command_line import ASSETS, ORACLES
 from linkage import Linkage
+from mbplugin.constraints.closure import solve_at_poses
 from mbplugin.constraints.many_poses import redundancy_at_poses
 from mbplugin.constraints.rank import View
 from mbplugin.constraints.rows import plane_columns
@@ -210,3 +211,30 @@ def test_redundancies_of_many_poses_are_those_of_each(file: Any) -> None:
     Q = np.concatenate([path.q for path in paths])
     expected = [manifold.verdict_at(q).degree_of_redundancy for q in Q]
     assert redundancy_at_poses(manifold.view, Q).tolist() == expected
+
+
+@pytest.mark.bullet
+def test_legs_are_closed_together_as_each_alone() -> None:
+    """The four legs of Minitaur, of as many rows and rates, in an order that is not theirs."""
+    manifold = manifold_of(mb.load(ASSETS / "minitaur.scene.toml"))
+    closure, q = manifold.closure, manifold.view.q
+    (alike,) = closure.alike
+    assert alike.rows.shape[0] == alike.columns.shape[0] == 4
+    movable = np.ones(len(closure.units), dtype=bool)
+    rates = np.array([slider.rate for slider in manifold.sliders])[[5, 0, 7, 2, 4, 1]]
+    movable[rates] = False
+    starts = np.array([q] * len(rates))
+    for k, rate in enumerate(rates):
+        joint = next(j for j in manifold.mech.tree.joints if j.qd.start == rate)
+        # the first ones are closed at once, and leave the others
+        starts[k, joint.q.start] += 0.1 * max(0, k - 1)
+    ends, gaps = solve_at_poses(closure, starts, rates, movable)
+    # the rounded angles of the file leave no smaller gap
+    assert gaps.max() < 2e-5
+    for k, rate in enumerate(rates):
+        alone, gap_alone = solve_at_poses(closure, starts[k : k + 1], rates[k : k + 1], movable)
+        np.testing.assert_allclose(ends[k], alone[0], atol=1e-9)
+        assert gaps[k] == pytest.approx(gap_alone[0], rel=1e-6)
+        others = [k2 for system in closure.systems if rate not in system.rates for k2 in system.rates]
+        kept = [j.q.start for j in manifold.mech.tree.joints if j.qd.start in others]
+        np.testing.assert_array_equal(ends[k][kept], q[kept])

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+import threading
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -167,3 +170,53 @@ def test_a_start_whose_choice_among_states_is_rejected_twice_draws_on(
     )
     found = plan.draws(range(3))
     assert found.q.tolist() == expected.q.tolist() and found.qd.tolist() == expected.qd.tolist()
+
+
+def starts_of(count: int, torque: float) -> tuple[Scenario, StopStarts, tuple[Payload, ...]]:
+    """Random stops of an arm of three joints; the last of its brakes may slip."""
+    scenario = replace(scenario_of(arm((0.5, 0.4, 0.3)), brakes_of(3, torque)), duration=1.0)
+    plan = SweepPlan(scenario, count, 5, None, 0.2, (0.0, 1.0), 0.3, 0.4, (0.0, 1.0))
+    return scenario, plan.draws(range(count)), scenario.actions.payloads
+
+
+@pytest.mark.parametrize("torque", [80.0, 6.0])
+def test_stops_in_threads_are_the_same_to_the_last_bit(torque: float) -> None:
+    scenario, starts, payloads = starts_of(25, torque)
+    alone = CompiledStop(scenario, patient=False)
+    expected = alone.stops(starts, scenario.brakes, payloads)
+    for count in (1, 2, 5):
+        helpers = [alone.another() for _ in range(count)]
+        stops = alone.stops(starts, scenario.brakes, payloads, helpers)
+        assert stops.ended.tobytes() == expected.ended.tobytes()
+        assert stops.joints.tobytes() == expected.joints.tobytes()
+    for jobs in (2, 4):
+        stops = ArmStopper(CompiledStop(scenario, patient=False), jobs).stops(starts, payloads)
+        assert stops.ended.tobytes() == expected.ended.tobytes() and stops.outcomes == expected.outcomes
+
+
+def test_other_threads_run_while_stops_are_computed() -> None:
+    scenario, starts, payloads = starts_of(600, 80.0)
+    alone = CompiledStop(scenario, patient=False)
+    alone.stops(starts.part(slice(0, 1)), scenario.brakes, payloads)
+    begun, ended = threading.Event(), threading.Event()
+    compute = alone._computed
+
+    def computed(*arguments: Any) -> Any:
+        begun.set()
+        found = compute(*arguments)
+        ended.set()
+        return found
+
+    alone._computed = computed  # type: ignore[method-assign]
+    before = sys.getswitchinterval()
+    # a thread keeps the interpreter until it gives it away
+    sys.setswitchinterval(60.0)
+    try:
+        thread = threading.Thread(target=lambda: alone.stops(starts, scenario.brakes, payloads))
+        thread.start()
+        begun.wait()
+        met_within = not ended.is_set()
+        thread.join()
+    finally:
+        sys.setswitchinterval(before)
+    assert met_within

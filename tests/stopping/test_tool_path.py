@@ -5,10 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import mbplugin as mb
+from command_line import ASSETS
+from mbplugin.constraints.many_poses import WholeTree
 from mbplugin.dynamics.compiler import words_of
 from mbplugin.dynamics.tree_model import tree_model
 from mbplugin.model.brakes import AppliedForces
-from mbplugin.model.spatial import Array
+from mbplugin.model.spatial import Array, Pose
 from mbplugin.stopping.tool_path import path_length, path_workspace
 from rod_arms import arm
 
@@ -25,8 +28,8 @@ def length_of(pieces: Array, payload: float = 0.0) -> float:
 
 
 def cubic_pieces(lengths: tuple[float, ...], c: Array) -> Array:
-    """Pieces (k + 1, 7, 3) of the motion Σ c[n] tⁿ, c (4, 3)."""
-    pieces, times = np.zeros((len(lengths) + 1, 7, 3)), np.cumsum([0.0, *lengths])
+    """Pieces (k + 1, 7, nv) of the motion Σ c[n] tⁿ, c (4, nv)."""
+    pieces, times = np.zeros((len(lengths) + 1, 7, c.shape[1])), np.cumsum([0.0, *lengths])
     pieces[:-1, 0, 0] = lengths
     for first, ends in ((1, times[:-1]), (4, times[1:])):
         for k, t in enumerate(ends):
@@ -67,3 +70,24 @@ def test_a_path_does_not_depend_on_payloads_and_ends_with_the_motion() -> None:
     ended = np.concatenate((pieces, pieces))
     assert length_of(ended) == length_of(pieces)
     assert length_of(pieces[2:]) == 0.0
+
+
+@pytest.mark.parametrize(("body", "point"), [("flange", (0.1, -0.05, 0.2)), ("forearm", (0.05, 0.3, 0.4))])
+def test_a_path_in_space_is_as_long_as_its_chords(body: str, point: tuple[float, float, float]) -> None:
+    """An arm that turns about all axes, and points beside the axes of its last and of a middle body."""
+    mech = mb.load(ASSETS / "arm_6r.urdf", base="fixed").mechanism
+    model = tree_model(mech, AppliedForces())
+    carrier, X = model.composites_of.frame(mech, body, Pose(np.eye(3), np.array(point)))
+    workspace = path_workspace(model.composites, model.rates)
+    words = np.array(words_of(workspace), dtype=np.int64)
+    c = np.random.default_rng(3).normal(size=(4, 6))
+    found = path_length(words.ctypes.data, carrier, X.p, cubic_pieces((0.1, 0.2), c))
+
+    def chords(samples: int) -> float:
+        t = np.linspace(0.0, 0.3, samples)[:, None]
+        X_WL = WholeTree(mech, c[0] + t * (c[1] + t * (c[2] + t * c[3]))).X_WL[:, mech.body_index[body]]
+        way = X_WL[:, :3, :3] @ np.array(point) + X_WL[:, :3, 3]
+        return float(np.linalg.norm(np.diff(way, axis=0), axis=1).sum())
+
+    few, many = chords(501), chords(1001)
+    assert found == pytest.approx(many + (many - few) / 3.0, rel=1e-9)

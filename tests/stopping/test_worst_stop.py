@@ -341,3 +341,20 @@ def test_axes_and_categories_that_are_empty_are_refused() -> None:
             mb.stopping_table(ROD, brakes=[BRAKE], **wrong)
     with pytest.raises(BadUsage, match="no axis is named"):
         worst_stop(ROD, axes=[], brakes=[BRAKE])
+
+
+@pytest.mark.long
+def test_the_worst_stops_do_not_depend_on_the_number_of_threads() -> None:
+    found = [
+        worst_stop(ARM, axes=["j4"], payload=5.0, samples=40, jobs=jobs, torque_tolerance=0.1)
+        for jobs in (1, 3)
+    ]
+    assert found[0].to_dict() == found[1].to_dict()
+
+
+@pytest.mark.parametrize("jobs", [0, -2])
+def test_a_wrong_number_of_threads_is_refused(jobs: int) -> None:
+    with pytest.raises(BadUsage, match=f"{jobs} processes were requested; expected 1 to"):
+        worst_stop(ARM, jobs=jobs)
+    refused = call("worst-stop", ARM, "--jobs", str(jobs))
+    assert refused.code == 2 and "processes were requested" in refused.err

@@ -70,17 +70,23 @@ def kernel(function: _F) -> _F:
     return cast("_F", made)
 
 
-def compiled(function: Callable[..., Any], signature: Any, *, address: bool = False) -> Any:
-    """Return a function compiled now for a signature, to be called from Python; with an address if requested."""
+def compiled(
+    function: Callable[..., Any], signature: Any, *, address: bool = False, in_threads: bool = False
+) -> Any:
+    """Return a function compiled now for a signature, to be called from Python; with an address if requested.
+
+    With ``in_threads`` other threads of Python run during its calls.
+    """
     settings: Any = numba.config
     if settings.DISABLE_JIT:
         return function
     if _knows_numba():
         from mbplugin.dynamics.compiler.dispatch import entry_of
 
-        made = entry_of(function, {**_OPTIONS, "no_cfunc_wrapper": not address}, cache_folder())
+        options = {**_OPTIONS, "no_cfunc_wrapper": not address, "nogil": in_threads}
+        made = entry_of(function, options, cache_folder())
     else:
-        made = numba.njit(**_PLAIN)(function)
+        made = numba.njit(**_PLAIN, nogil=in_threads)(function)
     with without_collections():
         made.compile(signature)
     made.disable_compile()

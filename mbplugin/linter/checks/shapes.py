@@ -547,7 +547,7 @@ def _points(shape: Shape, scene: Scene) -> Array | None:
         return np.asarray(half * corners)
     path = mesh_file(shape, scene.request) if shape.kind == "mesh" else None
     try:
-        return None if path is None else _hull(np.array(read_mesh(path, shape.size).vertices, dtype=float))
+        return None if path is None else _hull(read_mesh(path, shape.size)[0])
     except UnusableMesh:
         return None
 

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from math import sqrt
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +15,16 @@ from mbplugin.model.mechanism import WORLD, KnifeEdge, Mechanism, Pfaffian, Roll
 from mbplugin.model.mechanism.kinematics import BodyPoses, rigid_groups
 from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.scene import Request, Scene, Shape
+from mbplugin.model.solids import (
+    Triangles,
+    box_triangles,
+    capsule_triangles,
+    cone_triangles,
+    cylinder_triangles,
+    unit_ball,
+)
 from mbplugin.model.spatial import AnyArray, Array, Pose, align_z, make_read_only
-from mbplugin.readers.meshes import UnusableMesh, load_mesh, mesh_path
+from mbplugin.readers.meshes import UnusableMesh, mesh_path, read_triangles
 
 #: Maximum number of triangles of all mesh files of a picture together, shared equally.
 FACES = 120_000
@@ -25,6 +32,8 @@ FACES = 120_000
 _PLANE = 10.0
 #: Sides of round shapes.
 _SOLIDS_SIDES = 20
+#: Rings of each half ball of a capsule.
+_RINGS = 6
 #: Sides of the bars of a stick figure; fewer, as there may be thousands of bars.
 _SIDES = 10
 _ALONG_X = align_z(np.array([1.0, 0.0, 0.0]))
@@ -111,11 +120,22 @@ def _of_file(shape: Shape, request: Request | None, most: int) -> tuple[Mesh, st
 @lru_cache(maxsize=256)
 def _read(path: str, name: str, scale: tuple[float, ...], most: int) -> tuple[Mesh, str]:
     try:
-        read: Any = load_mesh(path)
+        vertices, faces = _merged(*read_triangles(path))
     except UnusableMesh as error:
         raise NotShown(f"mesh {name!r} {error}") from None
-    vertices, faces = np.array(read.vertices, dtype=float), np.array(read.faces, dtype=np.int64)
     return _shown(f"mesh {name!r}", vertices, faces, scale, most)
+
+
+def _merged(vertices: Array, faces: NDArray[np.int64]) -> Triangles:
+    """Return ``vertices`` (n, 3) with those at the same point as one, and the triangles ``faces`` (m, 3) of these.
+
+    A file of single triangles, such as STL, has each vertex several times.
+    """
+    # with the two zeros as one, equal points are equal bytes
+    points = np.ascontiguousarray(vertices + 0.0)
+    as_bytes = points.view(np.dtype((np.void, points.itemsize * 3)))
+    _, first, of = np.unique(as_bytes, return_index=True, return_inverse=True)
+    return points[first], of.reshape(-1)[faces]
 
 
 def _shown(
@@ -140,23 +160,14 @@ def _shown(
 
 def box(x: float, y: float, z: float) -> Mesh:
     """Return a box centred at the origin, edges in m."""
-    import trimesh
-
-    return _mesh(trimesh.creation.box((x, y, z)))
+    return Mesh(*box_triangles(x, y, z))
 
 
 @lru_cache(maxsize=64)
 def ball(radius: float) -> Mesh:
     """Return a ball centred at the origin, radius in m; equal balls are the same object."""
-    unit = _unit_ball()
-    return Mesh(unit.vertices * radius, unit.faces)
-
-
-@lru_cache(maxsize=1)
-def _unit_ball() -> Mesh:
-    import trimesh
-
-    return _mesh(trimesh.creation.icosphere(subdivisions=2))
+    vertices, faces = unit_ball(2)
+    return Mesh(vertices * radius, faces)
 
 
 def cylinder(radius: float, length: float, sides: int = _SOLIDS_SIDES) -> Mesh:
@@ -167,9 +178,7 @@ def cylinder(radius: float, length: float, sides: int = _SOLIDS_SIDES) -> Mesh:
 
 @lru_cache(maxsize=8)
 def _unit_cylinder(sides: int) -> Mesh:
-    import trimesh
-
-    return _mesh(trimesh.creation.cylinder(1.0, 1.0, sections=sides))
+    return Mesh(*cylinder_triangles(1.0, 1.0, sides))
 
 
 def capsule(radius: float, length: float) -> Mesh:
@@ -183,11 +192,7 @@ def capsule(radius: float, length: float) -> Mesh:
 
 @lru_cache(maxsize=1)
 def _unit_capsule() -> Mesh:
-    import trimesh
-
-    made = _mesh(trimesh.creation.capsule(1.0, 1.0, count=(_SOLIDS_SIDES, 12)))
-    middle = 0.5 * (made.vertices.min(axis=0) + made.vertices.max(axis=0))
-    return moved(made, Pose(np.eye(3), -middle))
+    return Mesh(*capsule_triangles(1.0, 1.0, _SOLIDS_SIDES, _RINGS))
 
 
 def bar(start: Array, end: Array, radius: float, sides: int = _SOLIDS_SIDES) -> Mesh:
@@ -199,19 +204,13 @@ def bar(start: Array, end: Array, radius: float, sides: int = _SOLIDS_SIDES) -> 
 
 def arrow(vector: Array, radius: float, heads: int = 1) -> Mesh:
     """Return an arrow from the origin to ``vector`` (3,), m; moments are drawn with two heads."""
-    import trimesh
-
     length = float(np.linalg.norm(vector))
     head = min(5.0 * radius, 0.5 * length / heads)
     tips = [length - k * head for k in range(heads, 0, -1)]
-    cone = _mesh(trimesh.creation.cone(0.5 * head, head, sections=_SOLIDS_SIDES))
+    cone = Mesh(*cone_triangles(0.5 * head, head, _SOLIDS_SIDES))
     parts = [moved(cone, Pose(np.eye(3), np.array([0.0, 0.0, tip]))) for tip in tips]
     parts.append(bar(np.zeros(3), np.array([0.0, 0.0, tips[0]]), radius))
     return moved(merged(parts), Pose(align_z(vector), np.zeros(3)))
-
-
-def _mesh(made: Any) -> Mesh:
-    return Mesh(np.array(made.vertices, dtype=float), np.array(made.faces, dtype=np.int64))
 
 
 # Meshes of triangles, and their simplification if they are too fine to draw.
