@@ -152,8 +152,9 @@ def _from_parquet(path: Path, wanted: Sequence[str]) -> Array:
         "the table cannot be read", where=file, expected="a Parquet file with the columns of a saved motion"
     )
     content = read_bounded(path)
+    # without threads of Arrow: one that still holds bytes of Python when the interpreter ends aborts the process
     try:
-        with pyarrow.parquet.ParquetFile(pyarrow.BufferReader(content)) as opened:
+        with pyarrow.parquet.ParquetFile(pyarrow.BufferReader(content), pre_buffer=False) as opened:
             names, count = opened.schema_arrow.names, opened.metadata.num_rows
     # a damaged file raises errors of many types
     except Exception:
@@ -170,7 +171,7 @@ def _from_parquet(path: Path, wanted: Sequence[str]) -> Array:
     if not 0 < count <= MOST_INSTANTS:
         raise BadUsage(f"the motion has {count} instants", where=file, expected=f"1 to {MOST_INSTANTS}")
     try:
-        with pyarrow.parquet.ParquetFile(pyarrow.BufferReader(content)) as opened:
+        with pyarrow.parquet.ParquetFile(pyarrow.BufferReader(content), pre_buffer=False) as opened:
             table = opened.read(columns=list(wanted), use_threads=False)
     except Exception:
         raise unreadable from None

@@ -299,3 +299,25 @@ def test_a_sweep_waits_for_no_table_or_statistics_library(tmp_path: Path) -> Non
     )
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, "[]\n", "")
+
+
+@pytest.mark.long
+@pytest.mark.skipif(sys.platform != "linux", reason="counts the threads in /proc")
+def test_reading_of_parquet_leaves_no_thread(tmp_path: Path) -> None:
+    """A thread of Arrow that holds bytes of Python when the interpreter ends aborts the process, now and then."""
+    (tmp_path / "arm.scene.toml").write_text(ARM)
+    scene, folder, motion = (str(tmp_path / name) for name in ("arm.scene.toml", "out", "motion.parquet"))
+    program = (
+        "import os, numpy, scipy.linalg, joblib, pyarrow as pa, pyarrow.parquet\n"
+        "import mbplugin as mb\n"
+        "from mbplugin.readers.motions import read_motion\n"
+        "before = set(os.listdir('/proc/self/task'))\n"
+        f"mb.sweep({scene!r}, {folder!r}, 3, jobs=1)\n"
+        f"mb.sweep({scene!r}, {folder!r}, 3, jobs=1)\n"
+        "columns = ['time [s]', 'q j0 [rad]', 'qd j0 [rad/s]', 'qdd j0 [rad/s²]']\n"
+        f"pa.parquet.write_table(pa.table({{name: [0.0, 0.1] for name in columns}}), {motion!r})\n"
+        f"read = read_motion({motion!r}, mb.load({scene!r}).mechanism)\n"
+        "print(len(read.time), len(set(os.listdir('/proc/self/task')) - before))"
+    )
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "2 0\n", "")

@@ -338,11 +338,12 @@ def read_part(plan: SweepPlan, part: int, file: Path) -> Any:
         if status.st_size > most:
             raise UnfitPart("it is too large for its stops")
         content = read_bounded(file, most)
-        with pyarrow.parquet.ParquetFile(pyarrow.BufferReader(content)) as opened:
+        # without threads of Arrow: one that still holds bytes of Python when the interpreter ends aborts the process
+        with pyarrow.parquet.ParquetFile(pyarrow.BufferReader(content), pre_buffer=False) as opened:
             _check_identity(plan, part, opened.schema_arrow, opened.metadata.num_rows)
             if not _is_as_written(content):
                 raise UnfitPart("its checksum does not fit")
-            return opened.read()
+            return opened.read(use_threads=False)
     except FileNotFoundError:
         raise UnfitPart("it is missing") from None
     except UnfitPart:
