@@ -6,16 +6,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import pi
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mbplugin.errors import BadUsage
 from mbplugin.model.scene import Request, Shape
-from mbplugin.model.solids import Triangles, box_triangles, capsule_triangles, cylinder_triangles, unit_ball
 from mbplugin.model.spatial import AnyArray, Array, Pose, cross, make_read_only, shift_rows, shift_twists
 from mbplugin.phrases import one_line_repr
 from mbplugin.readers.meshes import UnusableMesh, mesh_path, read_mesh
+
+if TYPE_CHECKING:
+    from mbplugin.model.solids import Triangles
 
 #: Points closer than this fraction of the frame's size, or of their coordinates, are one node.
 _SAME, _ROUNDING = 1e-6, 1e-12
@@ -317,7 +319,7 @@ def _chosen(shapes: Sequence[Shape]) -> list[Shape]:
     return [s for s in shapes if s.role == "collision"] or [s for s in shapes if s.role == "visual"]
 
 
-def _placed(shape: Shape, request: Request | None, X_WL: Pose) -> tuple[Array, Array] | None:
+def _placed(shape: Shape, request: Request | None, X_WL: Pose) -> Triangles | None:
     """Return the vertices in the world and the faces of a shape; None if it cannot be used."""
     found = _mesh_of(shape, request)
     if found is None or isinstance(found, str):
@@ -326,7 +328,7 @@ def _placed(shape: Shape, request: Request | None, X_WL: Pose) -> tuple[Array, A
     return np.asarray(found[0] @ X.R.T + X.p), found[1]
 
 
-def _mesh_of(shape: Shape, request: Request | None) -> tuple[Array, Array] | str | None:
+def _mesh_of(shape: Shape, request: Request | None) -> Triangles | str | None:
     """Return the vertices and faces in the axes of a shape; for an unusable mesh the reason, for other kinds None."""
     if shape.triangles is not None:
         return shape.triangles[0] * shape.size, np.array(shape.triangles[1])
@@ -339,6 +341,8 @@ def _mesh_of(shape: Shape, request: Request | None) -> tuple[Array, Array] | str
 @lru_cache(maxsize=128)
 def _primitive(kind: str, size: tuple[float, ...]) -> Triangles | None:
     """Return the vertices and faces of a box, sphere, cylinder or capsule; None for other kinds."""
+    from mbplugin.model.solids import box_triangles, capsule_triangles, cylinder_triangles, unit_ball
+
     # edges of 1e30 overflow, and such a shape encloses nothing
     with np.errstate(all="ignore"):
         match kind, size:
@@ -366,7 +370,7 @@ def _read(path: str, scale: tuple[float, ...]) -> Triangles | str:
 
 
 def _slices(
-    meshes: Sequence[tuple[Array, Array]], start: Array, stations: Array, axes: Array
+    meshes: Sequence[Triangles], start: Array, stations: Array, axes: Array
 ) -> list[tuple[float, float, float]]:
     """Return A, Iy, Iz of the cuts across a beam at stations (s,), m, about each cut's centroid; those with an area.
 
@@ -429,9 +433,7 @@ def _moments(segments: Array) -> Array:
     )
 
 
-def _box(
-    meshes: Sequence[tuple[Array, Array]], axes: Array, thinnest: float
-) -> tuple[float, float, float] | None:
+def _box(meshes: Sequence[Triangles], axes: Array, thinnest: float) -> tuple[float, float, float] | None:
     """Return A, Iy, Iz of the shapes' bounding box across a beam; None if it is no thicker than ``thinnest``, m.
 
     x of ``axes`` (3, 3) is along the beam.

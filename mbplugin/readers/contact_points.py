@@ -264,10 +264,9 @@ def _mesh(shape: Shape, scene: Scene) -> tuple[Array | None, AnyArray | None]:
     if path is None:
         return None, None
     try:
-        mesh = read_mesh(path, shape.size)
+        return read_mesh(path, shape.size)
     except UnusableMesh:
         return None, None
-    return np.array(mesh.vertices, dtype=float), np.array(mesh.faces)
 
 
 def distance_from_triangles(point: Array, corners: Array) -> float:

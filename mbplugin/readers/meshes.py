@@ -17,7 +17,7 @@ from functools import lru_cache
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from lxml import etree
@@ -27,9 +27,11 @@ from mbplugin.errors import command_for
 from mbplugin.files import LFS_POINTER, note_dependency, note_read, version_of
 from mbplugin.model.brake_law import LARGEST
 from mbplugin.model.scene import Request, Scene, Shape
-from mbplugin.model.solids import Triangles
 from mbplugin.model.spatial import Array
 from mbplugin.readers.paths import find, is_file, looked_up
+
+if TYPE_CHECKING:
+    from mbplugin.model.solids import Triangles
 
 #: Largest mesh whose size is computed for a hint, bytes.
 _LARGEST_FOR_HINT = 8_000_000

@@ -13,7 +13,7 @@ from mbplugin.constraints.closure import Closure, solve_at_poses
 from mbplugin.constraints.moving import advanced
 from mbplugin.constraints.rank import View, sample_poses
 from mbplugin.model.mechanism import Mechanism, TreeJoint
-from mbplugin.model.mechanism.kinematics import coordinate_units, displace, rate_units
+from mbplugin.model.mechanism.kinematics import coordinate_units, rate_units
 from mbplugin.model.spatial import AnyArray, Array, pivot_order
 
 #: Largest and smallest step of an independent coordinate, rad or characteristic lengths.
@@ -359,8 +359,7 @@ class _Limits:
             return [""] * len(before)
         old, new = before[:, self.q], after[:, self.q]
         outwards = ((new > self.upper) & (new > old)) | ((new < self.lower) & (new < old))
-        first = outwards.argmax(axis=1)
-        return [self.names[k] if any_ else "" for k, any_ in zip(first, outwards.any(axis=1), strict=True)]
+        return [self.names[row.argmax()] if row.any() else "" for row in outwards]
 
 
 def _joint_of(mech: Mechanism, rate: int) -> TreeJoint:

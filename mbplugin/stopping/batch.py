@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
 from dataclasses import replace
 from itertools import pairwise
 from threading import Lock
@@ -323,7 +322,7 @@ class CompiledStop:
         """
         ends = np.linspace(0, len(starts), len(helpers) + 2).astype(int).tolist()
         own, *others = (starts.part(slice(*at)) for at in pairwise(ends))
-        with ThreadPoolExecutor(len(helpers)) if helpers else nullcontext() as threads:
+        with ThreadPoolExecutor(len(helpers) + 1) as threads:
             waiting = [
                 threads.submit(helper._part_of, part, brakes, payloads)
                 for helper, part in zip(helpers, others, strict=True)

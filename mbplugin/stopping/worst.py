@@ -18,8 +18,8 @@ from mbplugin.model.brakes import JointBrake, speeds_sentence, stated_brake, wit
 from mbplugin.model.mechanism.kinematics import NamedNumbers, accelerations_of, numbers, rates_of
 from mbplugin.model.scene import Scene, as_scene, mechanism_of
 from mbplugin.model.spatial import Array, units_of
-from mbplugin.readers import ModelSource
 from mbplugin.processes.foreign import cores, require_possible
+from mbplugin.readers import ModelSource
 from mbplugin.readers.standing import standing
 from mbplugin.simulation.options import MAX_SECONDS
 from mbplugin.stopping import CONFIDENCE, SHARE, require_bound
