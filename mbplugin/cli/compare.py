@@ -462,6 +462,8 @@ def engines_command(
     load: LoadOption = None,
     payload: PayloadOption = None,
     hold: HoldOption = None,
+    stance: opt.StanceOption = None,
+    friction: opt.GroundFrictionOption = None,
     engine: EngineOption = None,
     tolerance: opt.ToleranceOption = None,
     output_format: opt.PageFormatOption = "text",
@@ -489,6 +491,8 @@ def engines_command(
         loads=given.loads(load),
         payload=given.payloads(payload),
         hold=None if hold is None else given.joints(hold, "--hold"),
+        stance=None if stance is None else opt.split(stance),
+        friction=friction,
         only=None if engine is None else opt.split(engine),
         tolerance=tolerance,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from importlib import import_module
 from importlib.util import find_spec
 from typing import NamedTuple
@@ -18,7 +18,7 @@ from mbplugin.constraints.reduction import body_twists
 from mbplugin.dynamics import newton_euler
 from mbplugin.errors import BadUsage, MbPluginError, UnknownName, install_command, suggestion
 from mbplugin.joint_reactions import ClosedState, closed_state, held_joints, spring_loads
-from mbplugin.joint_reactions.run import noting_masses, reactions
+from mbplugin.joint_reactions.run import noting_masses, reactions, stance_under
 from mbplugin.joint_reactions.statics import System, build_system
 from mbplugin.joint_reactions.stiffness import applied_to, held_under
 from mbplugin.joint_reactions.values import Mode, coupled_wrench, joint_mask
@@ -31,7 +31,7 @@ from mbplugin.model.mechanism.kinematics import (
     forward,
     relative_pose,
 )
-from mbplugin.model.mechanism.pair import Pair, motion_subspace
+from mbplugin.model.mechanism.pair import Contact, Pair, motion_subspace
 from mbplugin.model.scene import (
     Load,
     LoadLike,
@@ -46,8 +46,8 @@ from mbplugin.model.scene import (
 from mbplugin.model.spatial import COMPONENTS, ROTATION, TRANSLATION, AnyArray, Array, cross, half_of
 from mbplugin.phrases import counted, listed, one_line, one_line_repr
 from mbplugin.processes.foreign import Limits, Purpose, in_own_child
-from mbplugin.readers import ModelSource
-from mbplugin.readers.standing import standing
+from mbplugin.readers import ModelSource, model_of
+from mbplugin.readers.standing import Stance, standing, stands
 from mbplugin.rendering import Result
 from mbplugin.version import __version__
 
@@ -60,6 +60,8 @@ _LIMITS = Limits(
     written=1 << 30,
     purpose=Purpose("computed", "the joint forces", "a model that takes less", "simplify it"),
 )
+#: Maximum number of contacts named in a message.
+_NAMED = 6
 #: A held joint that moves by more than this, rad/s or m/s, contradicts a given rate.
 _MOVES = 1e-9
 #: The name of our own column.
@@ -100,6 +102,8 @@ def engines(
     loads: Iterable[LoadLike] = (),
     payload: Iterable[PayloadLike] | None = None,
     hold: Iterable[str] | None = None,
+    stance: Iterable[str] | bool | None = None,
+    friction: float | None = None,
     only: Iterable[str] | None = None,
     tolerance: float | None = None,
 ) -> SideBySide:
@@ -108,7 +112,8 @@ def engines(
     Every engine gets the same bodies, loops, state and loads, without damping, friction, limits and contacts,
     and runs in a process of its own with limits of time and memory. Without rates this is statics, with held
     joints as in ``reactions``; with rates it is the instant of a motion whose accelerations follow from the loads,
-    and only joints that are named hold.
+    and only joints that are named hold. A robot that stands on the ground gets contact forces that balance its
+    loads: one of the sets that friction allows, the same for all engines.
 
     Parameters
     ----------
@@ -119,6 +124,11 @@ def engines(
         As for ``reactions``.
     hold : iterable of str, optional
         Joints that are held as a whole; their drive's force is in their wrench.
+    stance : iterable of str or bool, optional
+        Links that touch the ground, as for ``reactions``. By default a robot with legs or wheels that would fall is
+        taken as standing on its lowest links; False keeps it free.
+    friction : float, optional
+        Coefficient of friction of the stance, by default 0.8.
     only : iterable of str, optional
         Engines to ask: ``pybullet``, ``mujoco``, ``pinocchio``; default: the first two.
     tolerance : float, optional
@@ -131,12 +141,18 @@ def engines(
     Raises
     ------
     BadUsage
-        A load that moves the mechanism at rest, an unknown engine, a joint that is held in part.
+        A load that moves the mechanism at rest, a stance that cannot carry it, an unknown engine, a joint that is
+        held in part.
     CannotClose
         A loop that cannot be closed.
     """
-    model = standing(model, q, qd, on_stand=True)
+    model = model_of(model) if stance else standing(model, q, qd, on_stand=True)
     chosen = _chosen(only)
+    loads, payload = tuple(loads), None if payload is None else tuple(payload)
+    ground, forces = None, tuple[Load, ...]()
+    if stance is not False:
+        ground, forces = _on_the_ground(model, q, qd, loads, payload, stance, friction, tolerance)
+    loads = (*loads, *forces)
     instant, system, state = instant_of(model, q, qd, loads, payload, hold, tolerance)
     answers = [_ours(model, instant, system), *(_ask(name, instant) for name in chosen)]
     return SideBySide(
@@ -151,7 +167,8 @@ def engines(
         degree_of_redundancy=system.degree_of_redundancy,
         engines=tuple(answers),
         joints=_joints(mechanism_of(model), instant, system, answers),
-        notes=_notes(state, answers),
+        notes=(*_notes(state, answers), *_contact_notes(ground, forces)),
+        stance=ground,
     )
 
 
@@ -162,12 +179,122 @@ def _chosen(only: Iterable[str] | None) -> list[str]:
     return names
 
 
+def _on_the_ground(
+    model: Scene | Mechanism,
+    q: JointValues,
+    qd: JointValues,
+    loads: tuple[LoadLike, ...],
+    payload: tuple[PayloadLike, ...] | None,
+    stance: Iterable[str] | bool | None,
+    friction: float | None,
+    tolerance: float | None,
+) -> tuple[Stance | None, tuple[Load, ...]]:
+    """Return the stance of a robot, and contact forces that balance its loads; None and none without a stance.
+
+    Contacts of the scene take the place of a stance.
+
+    Raises
+    ------
+    BadUsage
+        A friction without a stance, a stance in a motion, contacts between bodies or on a robot that something else
+        holds, or contacts that no admissible forces balance.
+    """
+    stated = model.contacts if isinstance(model, Scene) else ()
+    loose = [joint.pair is None for joint in mechanism_of(model).tree.joints].count(True) == 1 and not any(
+        WORLD in pair.bodies for pair in mechanism_of(model).pairs
+    )
+    if stated and (stance or not loose or any(contact.on != WORLD for contact in stated)):
+        raise BadUsage(
+            f"the scene states {counted(len(stated), 'contact')}, whose forces the loads alone do not decide",
+            expected="contacts with the ground of one robot that nothing else holds, and no stance beside them",
+            remedy="leave the [[contact]] tables out; 'mbplugin reactions' bounds their forces",
+        )
+    touches = bool(stance or stated) or stands(model, qd)
+    state = closed_state(model, q, qd, None, tolerance, None) if touches else None
+    if state is None or not (stance or stated or state.at_rest):
+        if friction is not None:
+            raise BadUsage(
+                "a coefficient of friction is given, but no stance", expected="stance (--stance) as well"
+            )
+        return None, ()
+    if not state.at_rest:
+        raise BadUsage(
+            f"{'contacts are' if stated else 'a stance is'} given for a motion",
+            expected="a robot at rest",
+            remedy=f"leave out the rates (--qd), or the {'contacts' if stated else 'stance'}",
+        )
+    ground = None if stated else stance_under(state, model, stance or True, friction)
+    missing = applied_to(state, model, loads, payload).equations.missing(state.accelerations)
+    return ground, _contact_forces(state, missing, ground.contacts if ground else stated)
+
+
+def _contact_forces(state: ClosedState, missing: Array, contacts: Sequence[Contact]) -> tuple[Load, ...]:
+    """Return forces inside the friction cones that balance ``missing`` (N, 6), the wrenches at the centres of mass.
+
+    Without friction if the normals alone can balance them; else each force is a sum, with non-negative factors, of the
+    edges of a pyramid in its cone.
+
+    Raises
+    ------
+    BadUsage
+        No such forces exist.
+    """
+    mech, poses = state.mech, state.motion.poses
+    points = np.array([poses.of(mech.body_index[c.body]).apply(c.point) for c in contacts])
+    centre, size = points.mean(axis=0), max(mech.largest_arm, 1e-9)
+    wanted = np.zeros(6)
+    for body, wrench in enumerate(missing):
+        moment = wrench[3:] + cross(poses.p_WC[body] - centre, wrench[:3])
+        wanted += [*wrench[:3], *(moment / size)]
+    # few callers need it
+    from scipy.optimize import nnls
+
+    for edges_of in ((lambda contact: [contact.pushes]), partial(_pyramid, gravity=mech.gravity)):
+        pushes = [(k, edge) for k, contact in enumerate(contacts) for edge in edges_of(contact)]
+        owners, edges = [k for k, _ in pushes], np.array([edge for _, edge in pushes])
+        moments = np.cross(points[owners] - centre, edges) / size
+        factors, left = nnls(np.hstack((edges, moments)).T, wanted)
+        if left <= state.tolerance * np.linalg.norm(wanted):
+            break
+    else:
+        raise BadUsage(
+            f"{listed([contact.name for contact in contacts], _NAMED)} cannot carry this load",
+            expected="a pose (--q) and links that touch (--stance), such that the load presses between the contacts",
+            remedy="'mbplugin reactions' says whether it tips or slips; or hold the base, with --base fixed",
+        )
+    forces = np.zeros((len(points), 3))
+    np.add.at(forces, owners, factors[:, None] * edges)
+    return tuple(
+        Load(contact.body, force, np.zeros(3), contact.point)
+        for contact, force in zip(contacts, forces, strict=True)
+        if force.any()
+    )
+
+
+def _pyramid(contact: Contact, gravity: Array) -> list[Array]:
+    """Return the edges, (3,) each, of a pyramid in the friction cone of a contact.
+
+    ``gravity`` (3,) is in m/s², world axes. A contact that slips, or has no friction, has one edge.
+    """
+    if contact.slip is not None or not contact.mu:
+        return [contact.pushes]
+    normal, *sideways = contact.axes(gravity)
+    return [normal + sign * contact.mu * side for side in sideways for sign in (1.0, -1.0)]
+
+
 def _ours(model: Scene | Mechanism, instant: Instant, system: System) -> Answer:
     """Return our wrenches in world axes, NaN in what nothing determines."""
     if isinstance(model, Scene):
         state = State(instant.q, np.zeros_like(instant.qd))
         model = replace(
-            model, mechanism=instant.mech, state=state, loads=(), payloads=(), springs=(), actuators=()
+            model,
+            mechanism=instant.mech,
+            state=state,
+            loads=(),
+            payloads=(),
+            springs=(),
+            actuators=(),
+            contacts=(),
         )
     else:
         model = instant.mech
@@ -179,6 +306,7 @@ def _ours(model: Scene | Mechanism, instant: Instant, system: System) -> Answer:
         loads=instant.loads,
         payload=instant.payloads,
         hold=(),
+        stance=False,
         estimate=False,
         tolerance=None if isinstance(model, Mechanism) else model.options.tolerance,
     )
@@ -241,6 +369,13 @@ def _joints(
 
 def _notes(state: ClosedState, answers: Iterable[Answer]) -> tuple[str, ...]:
     return (*state.notes, *(note for answer in answers for note in answer.notes))
+
+
+def _contact_notes(ground: Stance | None, forces: Collection[Load]) -> tuple[str, ...]:
+    if not forces:
+        return ()
+    said = "contact forces are loads here, one of the sets that balance the robot: 'mbplugin reactions' bounds them"
+    return (*(ground.notes if ground else ()), said)
 
 
 # A mechanism as a tree: where a loop is cut, a body has a second part that hangs in the cut joint.
@@ -610,6 +745,8 @@ class SideBySide(Result):
         Ours first; those without an answer have a reason.
     joints : tuple of JointWrench
         In file order.
+    stance : Stance or None
+        The contacts whose forces balance the loads of a robot on legs or wheels.
     """
 
     mechanism: Mechanism
@@ -624,6 +761,7 @@ class SideBySide(Result):
     joints: tuple[JointWrench, ...]
     notes: tuple[str, ...] = ()
     assumed_held: tuple[str, ...] = ()
+    stance: Stance | None = None
 
     def __repr__(self) -> str:
         names = ", ".join(e.engine for e in self.answers)

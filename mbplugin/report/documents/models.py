@@ -13,6 +13,7 @@ from mbplugin.comparison.models.alignment import DifferenceKind, NormalisedKind,
 from mbplugin.joint_reactions.values import Mode
 from mbplugin.linter.rule import Severity
 from mbplugin.model import Format, LossKind
+from mbplugin.report.documents.motions import StancePart
 from mbplugin.report.documents.part import (
     Code,
     Count,
@@ -474,6 +475,9 @@ class EnginesOutput(Recorded):
     )
     assumed_fixed: list[str] = key(
         "roots that are taken as fixed to the ground", read="mechanism.assumed_fixed", optional=True
+    )
+    stance: StancePart | None = key(
+        "links on which the robot stands; contact forces that balance it are loads", optional=True
     )
     degree_of_redundancy: Count = key("with the held joints")
     agrees: bool = key("whether all engines have the same value of every component that is unique")

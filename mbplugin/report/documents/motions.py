@@ -460,7 +460,9 @@ class _Contact(Part):
     state: Literal["holds", "slips", "opens"]
 
 
-class _Stance(Part):
+class StancePart(Part):
+    """The links on which a robot stands."""
+
     links: list[str] = key("whose lowest points touch the ground")
     friction: Size = key("coefficient of friction of these contacts")
     assumed: bool = key("whether the links are assumed, not named")
@@ -549,7 +551,7 @@ class ReactionsOutput(Recorded):
     )
     contacts: list[_Contact] = key("points at which bodies touch, and how they behave", optional=True)
     standing: _Standing | None = key("margins of the contacts", optional=True)
-    stance: _Stance | None = key("links on which the robot stands", optional=True)
+    stance: StancePart | None = key("links on which the robot stands", optional=True)
     envelope: _Envelope | None = key(
         "largest loads along a motion, of which the other keys are the first instant", optional=True
     )

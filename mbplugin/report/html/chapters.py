@@ -260,7 +260,7 @@ class Chapter:
         if self.motion is not None:
             return brakes_of_effort(self.motion.actions.brakes)
         if (standing := self.reactions or self.side_by_side) is not None:
-            stance = stance_sentence(getattr(standing, "stance", None))
+            stance = stance_sentence(standing.stance)
             taken = (
                 *base_sentence(standing.mechanism.assumed_fixed),
                 *stance,

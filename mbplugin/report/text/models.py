@@ -12,6 +12,7 @@ from mbplugin.model.brake_law import SI, Units
 from mbplugin.model.mechanism import base_sentence, held_sentence
 from mbplugin.model.mechanism.kinematics import coordinate_units
 from mbplugin.phrases import Assumption, counted, joined_by_words, listed
+from mbplugin.readers.standing import stance_sentence
 from mbplugin.report import ROUNDING, shown
 from mbplugin.report.text import (
     MOST,
@@ -236,7 +237,11 @@ def decided_texts(found: ModelDiff) -> Iterator[str]:
 
 def engines_lines(found: SideBySide, width: int = PLAIN_WIDTH) -> Iterator[Line]:
     """Yield the verdict, then a table for each joint."""
-    assumed = (*base_sentence(found.mechanism.assumed_fixed), *held_sentence(found.assumed_held))
+    assumed = (
+        *base_sentence(found.mechanism.assumed_fixed),
+        *stance_sentence(found.stance),
+        *held_sentence(found.assumed_held),
+    )
     style = ("bold green" if found.compared else "bold yellow") if found.agrees else "bold red"
     held = f" Held: {listed(found.held, room=_ROOM)}." if found.held else ""
     verdict = wrapped(f"{found.mechanism.name}: {engines_verdict(found)}{held}", width, "", "  ")
@@ -260,10 +265,12 @@ def engines_lines(found: SideBySide, width: int = PLAIN_WIDTH) -> Iterator[Line]
 def engines_verdict(found: SideBySide, mark: str = "*") -> str:
     """Return a sentence on the agreement of the engines, for determined and for undetermined (marked) components."""
     redundant = counted(found.degree_of_redundancy, "redundant constraint")
+    if not found.compared:
+        return f"{found.mode}, {redundant}; no second engine answers, so nothing is compared."
     every = all(joint.unique.all() for joint in found.joints)
     what = "every force, all determined" if every else "what is determined"
     said = f"{found.mode}, {redundant}; {_unique_words(found, what)}"
-    if every or not found.compared:
+    if every:
         return f"{said}."
     left_open = found.largest_undetermined_difference
     differs = f"differs by {100 * left_open:.3g} % of it" if left_open > _ROUNDING else "is equal by chance"
@@ -272,13 +279,11 @@ def engines_verdict(found: SideBySide, mark: str = "*") -> str:
 
 def _unique_words(found: SideBySide, what: str) -> str:
     """Return a sentence on the agreement of the engines on determined components, without a full stop."""
-    if not found.compared:
-        return f"no second engine answers: nothing is compared on {what}"
     difference = found.largest_unique_difference
     if not found.agrees:
         return f"the engines DIFFER on {what}, by {100 * difference:.3g} % of the largest in its joint"
     part = f"{shown(difference, digits=2)} of the largest in its joint"
-    return f"the engines agree on {what}, to {f'rounding ({part})' if difference <= _ROUNDING else part}"
+    return f"the engines agree on {what}, to {'rounding' if difference <= _ROUNDING else part}"
 
 
 def absent_words(name: str, reason: str) -> str:

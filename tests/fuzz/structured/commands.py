@@ -280,6 +280,8 @@ COMMANDS: dict[str, Command] = {
             **UNITS,
             **EARLIER,
             "--hold": Asked.names,
+            "--stance": Asked.names,
+            "--friction": any_of(0.5, 0.0, -1.0),
             "--engine": one_of("pybullet", "mujoco", "mujoco,pybullet", "ode"),
         },
         {},
