@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from mbplugin.formats import ENDINGS
-from mbplugin.phrases import counted, ended, listed, visible
+from mbplugin.phrases import counted, ended, listed, shortened, visible
 
 #: Longest part of a message, characters.
 _LONGEST = 600
@@ -72,20 +72,19 @@ class MbPluginError(Exception):
             self.code = code
         super().__init__(self.sentence())
 
-    def sentence(self) -> str:
-        """Return the whole message as one sentence."""
+    def sentence(self, *, remedy: bool = True) -> str:
+        """Return the whole message as one sentence, with or without the remedy."""
         text = f"{_line(self.where)}: {_line(self.what)}" if self.where else _line(self.what)
         if self.expected:
             text += f"; expected {_line(self.expected)}"
-        if self.remedy:
+        if self.remedy and remedy:
             text += f"; {_line(self.remedy)}"
         return ended(text)
 
 
 def _line(text: str) -> str:
     """Return a text on one line, shortened to a readable length; it may contain any names from a file."""
-    text = visible(text)
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 60]} … {text[-57:]}"
+    return shortened(visible(text), _LONGEST)
 
 
 class UnreadableFile(MbPluginError):

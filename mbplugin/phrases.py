@@ -16,6 +16,8 @@ _ROUNDING = 1e-9
 _LONGEST_NAME = 90
 #: Longest one-line text of a result, characters.
 _LONGEST_LINE = 200
+#: A word longer than this may be cut, characters.
+_WORD = 20
 #: Longest field of a value on one line, characters, and the most members of a collection that is written out.
 _LONGEST_FIELD, _FEW = 40, 4
 
@@ -105,11 +107,18 @@ def at_most_shown(value: float) -> str:
 
 
 def shortened(text: str, most: int) -> str:
-    """Shorten a text to at most ``most`` characters: its beginning and its end."""
+    """Shorten a text to at most ``most`` characters: its beginning and its end, with whole words where it has some."""
     if len(text) <= most:
         return text
     end = most // 3
-    return f"{text[: most - end - 3]} … {text[-end:]}"
+    head, tail = text[: most - end - 3], text[-end:]
+    cut = head.rfind(" ")
+    if cut > max(len(head) - _WORD, 0) and text[len(head)] != " ":
+        head = head[:cut]
+    cut = tail.find(" ")
+    if 0 <= cut < _WORD and text[-end - 1] != " ":
+        tail = tail[cut + 1 :]
+    return f"{head.rstrip()} … {tail.lstrip()}"
 
 
 def cut_short(text: str, most: int) -> str:

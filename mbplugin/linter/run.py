@@ -26,6 +26,7 @@ from mbplugin.errors import (
 )
 from mbplugin.linter import Ignore
 from mbplugin.linter.rule import (
+    LONGEST,
     SEVERITIES,
     Finding,
     Rule,
@@ -432,11 +433,15 @@ def finding_of(error: MbPluginError, source: str, scene: Scene | None = None) ->
     element, place = ("", None) if scene is None or error.where else _quoted_constraint(error, scene)
     if place is not None:
         file, line, known = place.file, str(place.line), True
+    said = error.sentence()
+    if len(said) > LONGEST:
+        # the remedy is the finding's help as well
+        said = error.sentence(remedy=False)
     return Finding(
         rule.code,
         rule.name,
         "error",
-        error.sentence(),
+        said,
         element=element,
         file=file if known else error.where or source,
         line=int(line) if known else 0,

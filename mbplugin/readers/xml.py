@@ -1,7 +1,7 @@
 """XML with line numbers, tolerating exactly what PyBullet's parser tolerates.
 
-That is: text before the declaration, ``--`` inside comments, and undeclared prefixes. Entities stay
-disabled, and every other defect is an error with its line.
+That is: text before the declaration, ``--`` inside comments, undeclared prefixes, and tags with two colons. Entities
+stay disabled, and every other defect is an error with its line.
 """
 
 from __future__ import annotations
@@ -26,6 +26,9 @@ from mbplugin.model.spatial import Array, Pose, rotation_from_quaternion
 
 _PREFIX = re.compile(r"[<\s/]([A-Za-z_][\w.-]*):[A-Za-z_][\w.-]*")
 _DECLARED = re.compile(r"\sxmlns:([\w.-]+)\s*=")
+#: The first colon of a tag such as ``<gz::system_priority>``, and the letter that stands for it in the parser.
+_COLON = "\N{MODIFIER LETTER TRIANGULAR COLON}"
+_DOUBLE_COLON = re.compile(r"(?<=<)(/?[A-Za-z_][\w.-]{,60}):(?=:[A-Za-z_])")
 _START_TAG = re.compile(r"<[A-Za-z_](?:[^<>\"']|\"[^\"<]*\"|'[^'<]*')*>")
 _NAME = re.compile(r"[A-Za-z_][\w.:-]{,60}")
 _SUBSET = re.compile(r"<!DOCTYPE[^<>\[]*\[")
@@ -131,7 +134,7 @@ def _tolerated(text: str) -> str:
     """Blank out or repair what PyBullet's parser tolerates, preserving line numbers."""
     text = without_comments(text)
     start = _declaration_end(text)
-    text = _blanked(text[:start]) + text[start:]
+    text = _DOUBLE_COLON.sub(rf"\1{_COLON}", _blanked(text[:start]) + text[start:])
     return _START_TAG.sub(_on_one_line, _declare_prefixes(text))
 
 
@@ -185,7 +188,7 @@ def _declare_prefixes(text: str) -> str:
     root = re.search(r"<[A-Za-z_][\w.:-]*", text)
     if not missing or root is None:
         return text
-    declared = "".join(f' xmlns:{p}="urn:undeclared:{p}"' for p in missing)
+    declared = "".join(f' xmlns:{p}="urn:undeclared:{p.replace(_COLON, "..")}"' for p in missing)
     return text[: root.end()] + declared + text[root.end() :]
 
 
@@ -212,7 +215,7 @@ def local_name(element: Element) -> str:
     if isinstance(tag, str) and not tag.startswith("{"):
         return tag
     name = etree.QName(element).localname
-    return f"{element.prefix}:{name}" if element.prefix else name
+    return f"{element.prefix.replace(_COLON, ':')}:{name}" if element.prefix else name
 
 
 def children(element: Element, tag: str) -> list[Element]:

@@ -61,6 +61,22 @@ def test_a_text_is_cut_to_size(length: int) -> None:
     assert cut == text if length <= LONGEST else (cut[:50], cut[-50:]) == (text[:50], text[-50:])
 
 
+def test_a_sentence_is_cut_between_words() -> None:
+    text = " ".join(f"word{k}" for k in range(200))
+    for most in range(40, 400):
+        cut = shortened(text, most)
+        head, tail = cut.split(" … ")
+        assert len(cut) <= most and set(head.split()) | set(tail.split()) <= set(text.split())
+
+
+def test_a_long_message_leaves_the_remedy_to_the_help_of_the_finding(tmp_path: Path) -> None:
+    file = tmp_path / "world.sdf"
+    uri = f"https://example.org/1.0/{'some%20model/' * 9}"
+    file.write_text(f"<sdf version='1.9'><world name='w'><include><uri>{uri}</uri></include></world></sdf>")
+    (finding,) = mb.lint(file).findings
+    assert "package_dirs" in finding.help and "package_dirs" not in finding.message
+
+
 def severities(findings: tuple[Finding, ...]) -> dict[str, list[str]]:
     out: dict[str, list[str]] = {}
     for finding in findings:

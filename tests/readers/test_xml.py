@@ -53,6 +53,23 @@ def test_undeclared_prefixes() -> None:
     assert child(root, "joint") is root[1]
 
 
+def test_a_tag_with_two_colons_keeps_its_name_and_its_line() -> None:
+    """Gazebo's examples have such tags, and its parser, like PyBullet's, knows no namespaces."""
+    text = '<sdf>\n<plugin name="a::b c::d">\n<gz::priority x="1">e::f</gz::priority></plugin></sdf>'
+    plugin = parse_xml(text, "w.sdf")[0]
+    assert plugin.get("name") == "a::b c::d"
+    inner = child(plugin, "gz::priority")
+    assert inner is not None
+    assert (local_name(inner), inner.get("x"), inner.text, inner.sourceline) == (
+        "gz::priority",
+        "1",
+        "e::f",
+        3,
+    )
+    with pytest.raises(BrokenXml):
+        parse_xml("<sdf><a::b></a:b></sdf>", "w.sdf")
+
+
 def test_declared_prefixes_stay_as_they_are() -> None:
     root = parse_xml('<robot xmlns:drake="http://drake"><drake:joint/></robot>', "r.urdf")
     assert local_name(root[0]) == "drake:joint"
