@@ -12,6 +12,7 @@ PROBLEM = Problem(
     quantity="largest of 18 torques, N m, printed with four decimals",
     tolerance="—",
     allowed=6e-4,
+    others="2e-05 s Pinocchio 4.1.0, three times rnea, run here",
 )
 POSE = [0, np.pi / 4, np.pi, 0, np.pi / 4, 0]
 #: Rates in one motion, accelerations in another.
@@ -30,8 +31,7 @@ def solve() -> tuple[float, float]:
     still = np.zeros(6)
     motions = ((still, still), (still, ONE_TO_THREE), (ONE_TO_THREE, still))
     found, seconds = timed(lambda: [mb.inverse_dynamics(arm, POSE, qd, qdd).values for qd, qdd in motions])
-    beside = (still, INERTIA, np.dot(CORIOLIS, ONE_TO_THREE))
-    published = np.add(WEIGHT, beside)
+    published = np.add(WEIGHT, (still, INERTIA, np.dot(CORIOLIS, ONE_TO_THREE)))
     return float(np.abs(np.subtract(found, published)).max()), seconds
 
 

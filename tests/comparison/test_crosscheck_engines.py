@@ -127,7 +127,9 @@ def test_an_engine_that_can_model_the_mechanism_judges(tmp_path: Path) -> None:
     done = call(*given)
     assert done.code == 0, done.out
     first, *more = done.out.splitlines()
-    assert first.startswith("drawer, MuJoCo: agrees. PyBullet cannot model it, so MuJoCo judges: MuJoCo converges")
+    assert first.startswith(
+        "drawer, MuJoCo: agrees. PyBullet cannot model it, so MuJoCo judges: MuJoCo converges"
+    )
     assert any(line.startswith("drawer, PyBullet: not comparable.") for line in more[:4])
     found = mb.crosscheck(scene, 0.2, qd={"guide": 1.0})
     assert found.curves is not None and found.agrees and found.second is not None

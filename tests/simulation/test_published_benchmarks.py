@@ -74,7 +74,9 @@ def test_at_least_ten_rows_have_numbers_that_others_published(table: ModuleType)
 
 
 def test_every_error_above_its_tolerance_is_explained(table: ModuleType) -> None:
-    (explained,) = re.findall(r"^## Errors above the tolerance$(.*?)^## ", PAGE.read_text("utf-8"), re.M | re.S)
+    (explained,) = re.findall(
+        r"^## Errors above the tolerance$(.*?)^## ", PAGE.read_text("utf-8"), re.M | re.S
+    )
     for name in SCRIPTS:
         tolerance = table.load(name)[0].tolerance
         error = float(re.findall(r"\*\*(.*)\*\*", cells_of(name)[3])[0])
