@@ -70,8 +70,8 @@ class Swing:
 
     @property
     def words(self) -> str:
-        """The amplitude, and the ratio of true time to the time on the page."""
-        deflection = f"{self.joint} ± {self.amplitude:.3g} {self.unit}"
+        """The mode, its amplitude, and the ratio of true time to the time on the page."""
+        deflection = f"{self.title}: {self.joint} ± {self.amplitude:.3g} {self.unit}"
         if self.mode.stiffness > 0:
             return f"{deflection}; one period takes {1 / self.mode.frequency:.3g} s, and {PERIOD:g} s here"
         if self.mode.stiffness < 0:
@@ -122,9 +122,10 @@ def swings_bar(swings: tuple[Swing, ...]) -> Html:
                 data_deflection=True,
                 aria_label="deflection, from one extreme to the other",
             ),
-            element("output", swings[0].words, data_amplitude=True),
             class_="bar film",
         ),
+        # on paper too, where the first mode is seen
+        element("p", element("output", swings[0].words, data_amplitude=True)),
         element("p", _AMPLITUDE, class_="fine"),
         class_="swings",
     )
