@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import inf, nan, pi, sqrt
+from math import inf, isfinite, nan, pi, sqrt
 from typing import Literal
 
 import numpy as np
@@ -676,9 +676,13 @@ class Linearization(Result):
 
         Raises
         ------
+        BadUsage
+            The amplitude is not finite.
         CannotClose
             The loops cannot be closed so far from the equilibrium.
         """
+        if not isfinite(amplitude):
+            raise BadUsage(f"the amplitude of a mode is {amplitude:g}", expected="a finite number, rad or m")
         mech, rest = self.mechanism, self.equilibrium
         independent = np.array([mech.qd_names.index(name) for name in rest.coordinates], dtype=int)
         q = _moved(self._closure, _still(mech), rest.q, amplitude * mode.shape, independent)

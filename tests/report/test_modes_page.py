@@ -13,7 +13,7 @@ import mbplugin as mb
 from browser_pages import near, quiet
 from command_line import ASSETS, call
 from html_pages import drawing, floats, page_of, parsed
-from mbplugin.errors import CannotClose
+from mbplugin.errors import BadUsage, CannotClose
 from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.mechanism.kinematics import forward
 from mbplugin.model.spatial import Array, Pose, rotation_from_quaternion
@@ -145,6 +145,8 @@ def test_a_pose_of_a_mode_beyond_reach_is_refused() -> None:
     assert near_rest == pytest.approx(mode.shape, abs=1e-6)
     with pytest.raises(CannotClose, match=r"no closed pose with an amplitude of 2 of this mode.*smaller"):
         found.pose(mode, 2.0)
+    with pytest.raises(BadUsage, match="amplitude of a mode is nan; expected a finite number"):
+        found.pose(mode, np.nan)
     # the page of the result itself draws what closes
     assert drawing(found.to_html())["swings"]["modes"][0]["words"].startswith("mode 1: ")
 

@@ -139,9 +139,11 @@ _AMPLITUDE = (
 
 
 def _swing(found: Linearization, number: int, mode: Mode, radius: float) -> Swing | None:
-    """Return the swing in a mode; None if its loops do not close."""
+    """Return the swing in a mode; None if its loops do not close, or if it moves nothing that is seen."""
     mech, k = found.mechanism, int(np.abs(mode.shape).argmax())
     amplitude = _amplitude(found, mode, radius)
+    if not np.isfinite(amplitude):
+        return None
     for _ in range(_HALVINGS):
         places = _places(found, mode, amplitude, radius)
         if places is not None:
@@ -152,7 +154,7 @@ def _swing(found: Linearization, number: int, mode: Mode, radius: float) -> Swin
 
 
 def _amplitude(found: Linearization, mode: Mode, radius: float) -> float:
-    """Return the amplitude, rad or m, at which the linear motion reaches the limits."""
+    """Return the amplitude, rad or m, at which the linear motion reaches the limits; infinite if nothing moves."""
     mech = found.mechanism
     turns = rate_units(mech)[int(np.abs(mode.shape).argmax())] == "rad/s"
     small = _SMALL if turns else _SMALL * radius
