@@ -657,7 +657,7 @@ class Linearization(Result):
         return Closure(self.mechanism, self.equilibrium.q)
 
     def pose(self, mode: Mode, amplitude: float) -> Array:
-        """Return the closed pose at which a mode is deflected by an amplitude.
+        """Return the closed pose (nq,) at which a mode is deflected by an amplitude.
 
         The independent rates have their share of the mode exactly; the others follow from the loops, and leave the
         straight line of the linear mode as the amplitude grows. A large amplitude may end on another branch.

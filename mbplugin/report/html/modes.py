@@ -186,7 +186,7 @@ def _places(found: Linearization, mode: Mode, amplitude: float, radius: float) -
 
 
 def _moved(mech: Mechanism, q: Array, other: Array) -> tuple[float, float]:
-    """Return the largest turn, rad, and the largest travel, m, of a body between the poses q and other, (nq,)."""
+    """Return the largest turn, rad, and the largest travel, m, of a body between poses q (nq,) and other (nq,)."""
     a, b = forward(mech, q), forward(mech, other)
     turn, travel = 0.0, 0.0
     points = joint_points(mech)
