@@ -208,6 +208,64 @@ def exudyn_bricard(exu: Any, system: Any) -> Callable[[], Any]:
     return lambda: system.GetObjectOutputBody(bodies[1], exu.OutputVariableType.Position)
 
 
+def exudyn_coin(exu: Any, system: Any) -> Callable[[], Any]:
+    from exudyn.utilities import (
+        MarkerBodyRigid,
+        ObjectGround,
+        ObjectJointRollingDisc,
+        RigidBodyInertia,
+        RotationMatrixY,
+    )
+
+    lean, radius, spin = np.pi / 180, 0.01, [0.0, 0.0, 10 * np.pi]
+    centre = radius * np.array([np.sin(lean), 0.0, np.cos(lean)])
+    coin = system.CreateRigidBody(
+        inertia=RigidBodyInertia(mass=1, inertiaTensor=np.diag([5e-5, 2.5e-5, 2.5e-5])),
+        referencePosition=list(centre),
+        referenceRotationMatrix=RotationMatrixY(lean),
+        initialAngularVelocity=spin,
+        initialVelocity=list(np.cross(spin, centre)),
+        gravity=[0, 0, -9.81],
+        nodeType=exu.NodeType.RotationEulerParameters,
+    )
+    ground = system.AddObject(ObjectGround())
+    both = [system.AddMarker(MarkerBodyRigid(bodyNumber=body)) for body in (ground, coin)]
+    system.AddObject(ObjectJointRollingDisc(markerNumbers=both, constrainedAxes=[1, 1, 1], discRadius=radius))
+    return lambda: system.GetObjectOutputBody(coin, exu.OutputVariableType.Position)
+
+
+def exudyn_slider_crank(exu: Any, system: Any) -> Callable[[], Any]:
+    from exudyn import itemInterface as items
+
+    rod_angle = -np.pi / 6
+    slider = np.cos(rod_angle)
+    ground = system.AddObject(items.ObjectGround())
+    bodies = []
+    # the rod's mass is at the slider, which needs no body of its own
+    for place, mass, inertia in (([0, 0, np.pi / 2], 1, 1), ([slider, 0, rod_angle], 1, 2)):
+        node = system.AddNode(items.NodeRigidBody2D(referenceCoordinates=place))
+        bodies.append(system.AddObject(items.RigidBody2D(nodeNumber=node, mass=mass, inertia=inertia)))
+    crank, rod = bodies
+
+    def marker(body: int, along: float) -> int:
+        return int(system.AddMarker(items.MarkerBodyPosition(bodyNumber=body, localPosition=[along, 0, 0])))
+
+    for pair in ((marker(ground, 0), marker(crank, 0)), (marker(crank, 0.5), marker(rod, -1))):
+        system.AddObject(items.RevoluteJoint2D(markerNumbers=list(pair)))
+    level = [
+        system.AddMarker(items.MarkerNodeCoordinate(nodeNumber=number, coordinate=coordinate))
+        for number, coordinate in (
+            (system.AddNode(items.NodePointGround()), 0),
+            (1, 1),
+        )
+    ]
+    system.AddObject(items.CoordinateConstraint(markerNumbers=level))
+    middles = [marker(crank, 0.25), marker(rod, -0.5)]
+    system.AddObject(items.SpringDamper(markerNumbers=middles, stiffness=1, damping=1, referenceLength=1))
+    system.AddLoad(items.Force(markerNumber=marker(rod, 1), loadVector=[1, 0, 0]))
+    return lambda: [np.pi / 2 + system.GetNodeOutput(0, exu.OutputVariableType.Coordinates)[2]]
+
+
 def problems() -> Iterator[tuple[str, list[Found]]]:
     end = by_hand.swinging(np.array([10.0]), 1.0)
     yield (
@@ -234,6 +292,25 @@ def problems() -> Iterator[tuple[str, list[Found]]]:
         [
             ours("bricard", 10.0, lambda m: m.point("2", (0, 0, 0)).p_W[-1], rod, 1e-10),
             *exudyn(exudyn_bricard, 10.0, rod, redundant=True),
+        ],
+    )
+    end = by_hand.damped_slider_crank(10.0)[:1]
+    yield (
+        "slider-crank of SUNDIALS: crank angle after 10 s, rad",
+        [
+            ours("sundials_slider_crank", 10.0, lambda m: m.q[-1, :1], end, 1e-10),
+            *exudyn(exudyn_slider_crank, 10.0, end),
+        ],
+    )
+    qd = {"coin.wx": 0.0, "coin.wy": 0.0, "coin.wz": 10 * np.pi}
+    accurate = mb.simulate(mb.load(FOLDER / "rolling_coin.scene.toml"), 0.5, qd=qd, rtol=1e-13, atol=1e-15)
+    centre = accurate.q[-1, :3]
+    yield (
+        "spinning coin: its centre after 0.5 s, m, beside ours at 1e-13",
+        [
+            ours("rolling_coin", 0.5, lambda m: m.q[-1, :3], centre, 1e-11, qd=qd),
+            ours("rolling_coin", 0.5, lambda m: m.q[-1, :3], centre, 1e-6, qd=qd),
+            *exudyn(exudyn_coin, 0.5, centre),
         ],
     )
     quaternion, spin = by_hand.top(2.0), [0.0, 150.0, -4.61538]

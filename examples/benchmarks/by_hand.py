@@ -334,3 +334,37 @@ def diagonal_spring() -> tuple[float, float]:
 
     x = brentq(lambda x: derivatives(x)[0], 2.0, 2.4, xtol=1e-15, rtol=1e-15)
     return float(x), float(np.sqrt(derivatives(x)[1] / (2 / 3 + 1)))
+
+
+def damped_slider_crank(end: float) -> Array:
+    """Crank angle, its rate and the integral of the kinetic energy (3,) of the slider-crank of SUNDIALS at a time."""
+
+    def rates(_: float, y: Array) -> list[float]:
+        q, v, _energy = y
+        s, c = 0.5 * np.sin(q), 0.5 * np.cos(q)
+        cosine = np.sqrt(1 - s**2)
+        # sin p = -s: slopes of the rod's angle p and of the slider x by q, and their slopes
+        p1, x1 = -c / cosine, -s - s * c / cosine
+        p2 = s / cosine - s * c**2 / cosine**3
+        x2 = -c + (s**2 - c**2) / cosine - s**2 * c**2 / cosine**3
+        x, sine = cosine + c, -s
+        square = x**2 - x * (cosine + c) + (1 + 0.25) / 4 + (cosine * c + sine * s) / 2
+        by_q = 2 * x * x1 - x1 * (cosine + c) - x * (-sine * p1 - s) + (p1 - 1) * (s * cosine - c * sine) / 2
+        length = np.sqrt(square)
+        slope = by_q / (2 * length)
+        force = -(length - 1 + slope * v) * slope + x1 - sine * p1
+        inertia, change = 1 + x1**2 + 2 * p1**2, 2 * x1 * x2 + 4 * p1 * p2
+        return [v, (force - 0.5 * change * v**2) / inertia, 0.5 * inertia * v**2]
+
+    return accurate(rates, [np.pi / 2, 0.0, 0.0], end)
+
+
+def coulomb_response(ratio: float, friction: float) -> tuple[float, float]:
+    """Amplitude and phase of an oscillator with dry friction under P cos(ωt + φ), at its greatest at t = 0.
+
+    Den Hartog (1930): no standstill. Amplitude in P/k; ratio ω/ωₙ, friction F/P.
+    """
+    turns = np.pi / ratio
+    V, H = 1 / (1 - ratio**2), np.sin(turns) / (ratio * (1 + np.cos(turns)))
+    amplitude = np.sqrt(V**2 - (friction * H) ** 2)
+    return float(amplitude), float(np.arctan2(-friction * H / V, amplitude / V))

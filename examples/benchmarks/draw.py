@@ -1,4 +1,4 @@
-"""Draw six of the motions to docs/benchmarks.svg, with matplotlib.
+"""Draw twelve of the motions to docs/benchmarks.svg, with matplotlib.
 
 python examples/benchmarks/draw.py
 """
@@ -10,6 +10,7 @@ import matplotlib
 matplotlib.use("svg")
 import numpy as np
 from all import PAGE
+from by_hand import coulomb_response
 from harness import scene
 from matplotlib import pyplot
 
@@ -30,7 +31,7 @@ def main() -> None:
     )
     pyplot.rcParams.update({f"{key}.color": GREY for key in ("xtick", "ytick")})
     pyplot.rcParams.update({"axes.edgecolor": GREY, "axes.labelcolor": GREY})
-    figure, axes = pyplot.subplots(2, 3, figsize=(9, 5), layout="constrained")
+    figure, axes = pyplot.subplots(4, 3, figsize=(9, 10), layout="constrained")
     figure.patch.set_alpha(0)
 
     motion = film("double_four_bar", 1.05, 6)
@@ -51,7 +52,7 @@ def main() -> None:
     place = motion.point("3", (0, 0, 0.5)).p_W
     for k, colour in enumerate((BLUE, ORANGE, GREY)):
         axes[0, 2].plot(motion.time, place[:, k], color=colour)
-    axes[0, 2].set(title="A04, Bricard: corner P3: x blue, y orange, z, m", xlabel="s")
+    axes[0, 2].set(title="A04, Bricard: corner P3, m", xlabel="s")
 
     motion = film("governor", 10.0)
     axes[1, 0].plot(motion.time, motion.q[:, motion.joint_names.index("s")], color=BLUE)
@@ -67,6 +68,34 @@ def main() -> None:
     motion = film("stick_slip", 30.0, signal=0.0)
     axes[1, 2].plot(motion.time, motion.q[:, 0] + motion.q[:, 1], color=BLUE)
     axes[1, 2].set(title="Stick-slip: place of the block, m", xlabel="s")
+
+    motion = film("slider_crank", 5.0)
+    axes[2, 0].plot(motion.time, motion.point("slider", (0, 0, 0)).p_W[:, 0], color=BLUE)
+    axes[2, 0].set(title="Spatial slider-crank: slider, m", xlabel="s")
+
+    motion = film("sundials_slider_crank", 10.0)
+    for joint, colour in (("q", BLUE), ("p", ORANGE)):
+        axes[2, 1].plot(motion.time, motion.q[:, motion.joint_names.index(joint)], color=colour)
+    axes[2, 1].set(title="With spring: crank (blue), rod, rad", xlabel="s")
+
+    motion = film("rolling_coin", 2.0, 800, qd={"coin.wx": 0.0, "coin.wy": 0.0, "coin.wz": 10 * np.pi})
+    axes[2, 2].plot(1e3 * motion.q[:, 0], 1e3 * motion.q[:, 1], color=BLUE)
+    axes[2, 2].set(title="Spinning coin: path of centre, mm", aspect="equal")
+
+    motion = film("heavy_top", 2.0, 400, qd={"tip.wx": 0.0, "tip.wy": 150.0, "tip.wz": -4.61538})
+    place = motion.point("top", (0, 1, 0)).p_W
+    axes[3, 0].plot(place[:, 0], place[:, 1], color=BLUE)
+    axes[3, 0].set(title="Heavy top: centre from above, m", aspect="equal")
+
+    motion = film("bennett", 2 * np.pi)
+    axes[3, 1].plot(motion.q[:, 0], np.unwrap(motion.q[:, 1]), color=BLUE)
+    axes[3, 1].set(title="Bennett's loop: θ₂ over θ₁, rad", xlabel="rad")
+
+    amplitude, phase = coulomb_response(0.7, 0.5)
+    start = {"wheel": phase - np.pi / 2, "slot": amplitude * 9.81 / 25}
+    motion = film("forced_friction", 6.0, q=start)
+    axes[3, 2].plot(motion.q[:, 1], motion.qd[:, 1], color=BLUE)
+    axes[3, 2].set(title="Dry friction, forced: m/s over m")
     for box in axes.flat:
         box.patch.set_alpha(0)
     figure.savefig(PAGE.with_suffix(".svg"), metadata={"Date": None})

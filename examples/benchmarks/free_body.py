@@ -8,8 +8,8 @@ import mbplugin as mb
 
 PROBLEM = Problem(
     title="Free body near its middle axis, 60 s",
-    parameters="ours; Landau and Lifshitz, Mechanics, § 37",
-    reference="closed form, Jacobi's sn, cn, dn",
+    parameters="ours",
+    reference="published formula: Landau and Lifshitz, Mechanics, § 37, (37.10)",
     quantity="angular velocity in its own axes at any time, rad/s",
     tolerance="1e-12",
     allowed=1e-8,

@@ -264,7 +264,7 @@ def modes_command(
     picture: Picture = None,
     planar: opt.PlanarOption = None,
     tolerance: opt.ToleranceOption = None,
-    output_format: opt.FormatOption = "text",
+    output_format: opt.PageFormatOption = "text",
     output: opt.OutputOption = None,
     against: opt.AgainstOption = None,
     reading: Reading = AS_WRITTEN,
@@ -302,6 +302,10 @@ def modes_command(
 
         return modes_document(found, scene.files)
 
-    emit_report(
-        CommandReport(lines, document, partial(record_of_scene, scene)), output_format, output, earlier
-    )
+    def chapter() -> Chapter:
+        from mbplugin.report.html.chapters import modes_chapter
+
+        return modes_chapter(scene, found)
+
+    report = CommandReport(lines, document, partial(record_of_scene, scene), chapter)
+    emit_report(report, output_format, output, earlier)

@@ -398,7 +398,9 @@ class Agreement(Result):
     version : str
         Of the engine.
     second : Agreement, optional
-        The cross-check of the same motion with MuJoCo, where this one is with PyBullet.
+        The cross-check of the same motion with the other engine.
+    left_out : tuple of str
+        What the engine cannot model, one sentence each; then the motions are not comparable.
     """
 
     verdict: Verdict
@@ -417,6 +419,7 @@ class Agreement(Result):
     engine: EngineName = "PyBullet"
     version: str = ""
     second: Agreement | None = None
+    left_out: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return one_line(self, self.verdict, (*(("assumed values",) if self.assumed else ()), self.reason))

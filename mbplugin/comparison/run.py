@@ -194,7 +194,8 @@ def crosscheck(
     brakes, signal, loads, payload, torques, damping, friction
         As for ``simulate``.
     engine : "pybullet" or "mujoco", optional
-        By default PyBullet, and MuJoCo as the second; the other one alone where one is not installed.
+        By default PyBullet, and MuJoCo as the second; the other one alone where one is not installed. MuJoCo is
+        the first where PyBullet cannot model the mechanism and MuJoCo can.
     against : int or str, optional
         PyBullet's model: a connected client, or a URDF; by default the scene's own URDF as
         PyBullet reads it, if there is one.
@@ -269,7 +270,16 @@ def crosscheck(
         )
         found = replace(checked_with, second=found)
     assert found is not None
-    return found
+    return _judged_by_the_able(found)
+
+
+def _judged_by_the_able(found: Agreement) -> Agreement:
+    """Return a cross-check with the second engine first if only that one can model the mechanism."""
+    second = found.second
+    if second is None or not found.left_out or second.verdict == "not comparable":
+        return found
+    reason = f"{found.engine} cannot model it, so {second.engine} judges: {second.reason}"
+    return replace(second, reason=reason, second=replace(found, second=None))
 
 
 def _require_none_given(motion: Mapping[str, object]) -> None:
@@ -402,7 +412,8 @@ def _compared(
     begun = engine.ask(allowance, engine.begin, task, h, solver)
     if begun.left_out:
         more = f" (and {len(begun.left_out) - 1} more of this kind)" if len(begun.left_out) > 1 else ""
-        return replace(base, verdict="not comparable", reason=begun.left_out[0] + more)
+        reason = begun.left_out[0] + more
+        return replace(base, verdict="not comparable", reason=reason, left_out=begun.left_out)
     base = replace(base, rows=(*base.rows, *statics_rows(task, begun.statics)))
     if wrong := [row for row in base.rows if not row.agrees]:
         return replace(base, reason=explain_disagreement(setup, wrong))

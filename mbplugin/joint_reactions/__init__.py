@@ -289,7 +289,7 @@ class JointMotion:
         twists = body_twists(self.mech, self.poses, qd)
         v_dot = body_accelerations(self.mech, self.poses, twists, wanted)
         qdd = self._follow(wanted, self._gap(self.rows(twists), v_dot), named)
-        return qdd, body_accelerations(self.mech, self.poses, twists, qdd)
+        return qdd, v_dot if qdd is wanted else body_accelerations(self.mech, self.poses, twists, qdd)
 
     def _gap(self, rows: list[Rows], v_dot: Array) -> Array:
         """Return C v̇ − Γ of the closing rows, (k,), for accelerations of the bodies v_dot (N, 6)."""

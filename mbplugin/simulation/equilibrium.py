@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import inf, nan, pi, sqrt
+from math import inf, isfinite, nan, pi, sqrt
 from typing import Literal
 
 import numpy as np
@@ -24,7 +24,7 @@ from mbplugin.constraints.closure import Closure, constraints_to_close
 from mbplugin.constraints.stated_state import closed_pose, stated_state
 from mbplugin.dynamics.formulations import Equations, minimum_norm, partition, pivoted_coordinates
 from mbplugin.dynamics.tree_model import TreeModel, equations_of, massless_joint, tree_model, without_mass
-from mbplugin.errors import BadUsage
+from mbplugin.errors import BadUsage, CannotClose
 from mbplugin.joint_reactions import named_lock
 from mbplugin.model.brakes import AppliedForces, scene_actions, with_springs
 from mbplugin.model.mechanism import Driver, Lock, Mechanism
@@ -417,8 +417,8 @@ class Statics:
             A joint moves no mass.
         """
         model = tree_model(mech, actions, planar=planar, q=q)
-        still = np.isin(mech.qd_names, [*_held_rates(mech)])
-        statics = cls(model, Closure(mech, q), generic_redundancy(mech, q, planar, tolerance), still)
+        redundancy = generic_redundancy(mech, q, planar, tolerance)
+        statics = cls(model, Closure(mech, q), redundancy, _still(mech))
         statics._equations(q)
         if (massless := without_mass(model.composites, model.rates)).any():
             raise massless_joint(model, massless)
@@ -467,10 +467,7 @@ class Statics:
 
     def moved(self, q: Array, step: Array, independent: AnyArray) -> Array:
         """Return the closed pose after a step (nv,) from q (nq,), exact in the rates ``independent`` (k,)."""
-        movable = ~self.still
-        movable[independent] = False
-        pose = displace(self.closure.mech, q, step)
-        return self.closure.solve(pose, movable) if constraints_to_close(self.closure.mech) else pose
+        return _moved(self.closure, self.still, q, step, independent)
 
     def damping(self, q: Array, here: SmallMotions) -> Array:
         """Return D̄ (k, k) at a closed pose q (nq,); the centrifugal forces of both directions cancel."""
@@ -486,6 +483,22 @@ class Statics:
         """Return the equations at q (nq,) and qd (nv,), by default at rest."""
         rates = np.zeros(len(self.model.rates)) if qd is None else qd
         return equations_of(self.model, q, rates, degree_of_redundancy=self.redundancy)
+
+
+def _moved(closure: Closure, still: AnyArray, q: Array, step: Array, independent: AnyArray) -> Array:
+    """Return the closed pose after a step (nv,) from q (nq,), exact in the rates ``independent`` (k,).
+
+    The rates ``still`` (nv,) do not change either.
+    """
+    movable = ~still
+    movable[independent] = False
+    pose = displace(closure.mech, q, step)
+    return closure.solve(pose, movable) if constraints_to_close(closure.mech) else pose
+
+
+def _still(mech: Mechanism) -> AnyArray:
+    """Return which rates of tree joints are held, (nv,) of bool."""
+    return np.isin(mech.qd_names, [*_held_rates(mech)])
 
 
 def _held_rates(mech: Mechanism) -> Iterator[str]:
@@ -638,6 +651,48 @@ class Linearization(Result):
         A[k:] = -np.linalg.solve(self.mass, np.column_stack((self.stiffness, self.damping)))
         values = np.linalg.eigvals(A)
         return values[np.lexsort((values.real, values.imag))]
+
+    @cached_property
+    def _closure(self) -> Closure:
+        return Closure(self.mechanism, self.equilibrium.q)
+
+    def pose(self, mode: Mode, amplitude: float) -> Array:
+        """Return the closed pose (nq,) at which a mode is deflected by an amplitude.
+
+        The independent rates have their share of the mode exactly; the others follow from the loops, and leave the
+        straight line of the linear mode as the amplitude grows. A large amplitude may end on another branch.
+
+        Parameters
+        ----------
+        mode : Mode
+            One of ``modes``.
+        amplitude : float
+            Of the joint whose rate is 1 in ``mode.shape``, rad or m; negative to the other side.
+
+        Returns
+        -------
+        (nq,) array
+            Rad and m.
+
+        Raises
+        ------
+        BadUsage
+            The amplitude is not finite.
+        CannotClose
+            The loops cannot be closed so far from the equilibrium.
+        """
+        if not isfinite(amplitude):
+            raise BadUsage(f"the amplitude of a mode is {amplitude:g}", expected="a finite number, rad or m")
+        mech, rest = self.mechanism, self.equilibrium
+        independent = np.array([mech.qd_names.index(name) for name in rest.coordinates], dtype=int)
+        q = _moved(self._closure, _still(mech), rest.q, amplitude * mode.shape, independent)
+        if not self._closure.closed(q):
+            raise CannotClose(
+                f"{mech.name!r} has no closed pose with an amplitude of {amplitude:.4g} of this mode",
+                expected="an amplitude within reach of the loops",
+                remedy="state a smaller amplitude",
+            )
+        return q
 
 
 @checked

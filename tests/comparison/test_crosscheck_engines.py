@@ -100,6 +100,57 @@ def test_a_second_engine_that_disagrees_is_read_first_and_fails_the_check() -> N
     assert replace(first, second=replace(second, verdict="not comparable")).agrees
 
 
+DRAWER = """
+[[body]]
+name = "drawer"
+mass = 2
+inertia = [0.1, 0.1, 0.1]
+
+[[pair]]
+name = "guide"
+type = "prismatic"
+body_a = "world"
+body_b = "drawer"
+xyz_a = [0, 0, 0]
+axis = [1, 0, 0]
+friction_coefficient = 0.3
+"""
+
+
+@pytest.mark.bullet
+@pytest.mark.long
+def test_an_engine_that_can_model_the_mechanism_judges(tmp_path: Path) -> None:
+    """A drawer brakes by 0.3 of its weight: PyBullet has no friction that grows with the load, MuJoCo gets it."""
+    scene = tmp_path / "drawer.scene.toml"
+    scene.write_text(DRAWER)
+    given = ("crosscheck", str(scene), "--qd", "guide=1", "--duration", "0.2")
+    done = call(*given)
+    assert done.code == 0, done.out
+    first, *more = done.out.splitlines()
+    assert first.startswith(
+        "drawer, MuJoCo: agrees. PyBullet cannot model it, so MuJoCo judges: MuJoCo converges"
+    )
+    assert any(line.startswith("drawer, PyBullet: not comparable.") for line in more[:4])
+    found = mb.crosscheck(scene, 0.2, qd={"guide": 1.0})
+    assert found.curves is not None and found.agrees and found.second is not None
+    assert found.curves.ours[-1, 0] == pytest.approx(0.2 - 0.5 * 0.3 * 9.81 * 0.2**2, abs=1e-6)
+    assert not found.left_out and "grows with" in found.second.left_out[0]
+    document = crosscheck_document(found, "x", ())
+    jsonschema.validate(json.loads(dumps(document)), SCHEMA)
+    assert (document["engine"], document["second"]["engine"]) == ("MuJoCo", "PyBullet")
+    # what is asked for by name is not replaced
+    assert call(*given, "--engine", "pybullet").code == 1
+
+
+def test_the_order_stays_where_the_second_engine_decides_nothing_either() -> None:
+    second = Agreement("not comparable", "a knife edge", engine="MuJoCo", left_out=("a knife edge",))
+    first = replace(second, engine="PyBullet", second=second)
+    assert run._judged_by_the_able(first) is first
+    # an engine that ran out of time can model the mechanism
+    late = replace(first, left_out=(), second=replace(second, verdict="agrees", left_out=()))
+    assert run._judged_by_the_able(late) is late
+
+
 def damped(mech: Mechanism, damping: float) -> Mechanism:
     freedoms = (Freedom(damping=damping),)
     return replace(mech, pairs=tuple(replace(pair, freedoms=freedoms) for pair in mech.pairs))

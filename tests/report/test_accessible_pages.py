@@ -22,6 +22,7 @@ PAGES = {
     "several": ("lint", DOOR_1, DOOR_2),
     "reactions": ("reactions", FOUR_BAR),
     "simulate": ("simulate", CRANK, "--duration", "0.5"),
+    "modes": ("modes", ARM),
     "estop 0": ("estop", ARM),
     "estop 1": ("estop", ARM, "--category", "1"),
     "stop-table": ("stop-table", ARM),

@@ -66,6 +66,24 @@ def test_the_page_says_of_a_problem_what_the_script_says(name: str, table: Modul
     assert shown[6] == expected[6]
 
 
+def test_at_least_ten_rows_have_numbers_that_others_published(table: ModuleType) -> None:
+    published = [name for name in SCRIPTS if "published" in table.load(name)[0].reference]
+    assert len(published) >= 10
+    (said,) = re.findall(r"^(\w+) rows have numbers that others published", PAGE.read_text("utf-8"), re.M)
+    assert said == {10: "Ten", 11: "Eleven", 12: "Twelve"}[len(published)]
+
+
+def test_every_error_above_its_tolerance_is_explained(table: ModuleType) -> None:
+    (explained,) = re.findall(
+        r"^## Errors above the tolerance$(.*?)^## ", PAGE.read_text("utf-8"), re.M | re.S
+    )
+    for name in SCRIPTS:
+        tolerance = table.load(name)[0].tolerance
+        error = float(re.findall(r"\*\*(.*)\*\*", cells_of(name)[3])[0])
+        above = tolerance != "—" and error > float(tolerance)
+        assert (f"`{name}.py`" in explained) == above, (name, error, tolerance)
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_an_answer_is_as_near_its_reference_as_the_page_says(name: str, table: ModuleType) -> None:

@@ -284,7 +284,7 @@ class CrosscheckOutput(Recorded):
     tolerance: Size = key("relative rank tolerance of our motion", optional=True)
     engine: EngineName = key("the engine of what follows", optional=True)
     version: str = key("of the engine", optional=True)
-    second: _Second | None = key("the same motion in MuJoCo, where the engine is PyBullet", optional=True)
+    second: _Second | None = key("the same motion in the other engine, where both are asked", optional=True)
     steps: list[Size] = key("the engine's steps, s, each half of the one before")
     orders: list[float | None] = key(
         "observed orders of all coordinates together, one for each halving; null where the engine's"

@@ -40,6 +40,7 @@ _FIRST = ("table", "stopping_table", "first_page_section")
 _SECTIONS = (
     ("report", "findings", "findings_section"),
     ("stop", "stopping", "stop_section"),
+    ("modes", "modes", "modes_section"),
     ("title", "view", "motion_section"),
     ("table", "stopping_table", "stopping_table_section"),
     ("searched", "stopping", "worst_stops_section"),
@@ -177,16 +178,18 @@ def _chapter(k: int, chapter: Chapter, count: int) -> Html:
 def _view(k: int, chapter: Chapter) -> Html | None:
     if chapter.model is None:
         return None
-    motion = chapter.moving
+    motion, modes = chapter.moving, chapter.modes
+    rest = None if modes is None else modes.equilibrium.q
     seen = picture(
         chapter.model,
         analysis=chapter.verdicts,
         reactions=chapter.reactions,
-        q=None if motion is None else motion.q[0],
+        q=rest if motion is None else motion.q[0],
     )
     data = drawing_data(seen)
     data["film"] = {} if motion is None else film_data(motion)
-    data["ghosts"] = _ghosts(chapter)
+    bar, data["swings"] = _swings(chapter, seen.radius)
+    data["ghosts"] = _ghosts(chapter, data["swings"])
     data["path"] = "" if chapter.stop is None else path_bytes(chapter.stop.tool.path)
     data["stresses"] = _stresses(chapter)
     data["moves"], data["load"] = _interactive(chapter, seen.radius)
@@ -195,6 +198,7 @@ def _view(k: int, chapter: Chapter) -> Html | None:
         seen,
         identifier,
         film=bool(data["film"]),
+        bar=bar,
         ghosts={ghost["key"] for ghost in data["ghosts"]},
         path=bool(data["path"]),
     )
@@ -205,8 +209,8 @@ def _view(k: int, chapter: Chapter) -> Html | None:
 
 
 def _interactive(chapter: Chapter, radius: float) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the data to move and to load the mechanism on the page; empty for a page with a film."""
-    if chapter.moving is not None or chapter.verdicts is None:
+    """Return the data to move and to load the mechanism on the page; empty for a page with a film or with modes."""
+    if chapter.moving is not None or chapter.modes is not None or chapter.verdicts is None:
         return {}, {}
     from mbplugin.report.html.interactive import interactive_data
 
@@ -219,7 +223,21 @@ def _why_no_load(chapter: Chapter) -> str:
     return why_no_load(chapter.reactions)
 
 
-def _ghosts(chapter: Chapter) -> list[dict[str, Any]]:
+def _swings(chapter: Chapter, radius: float) -> tuple[Html | None, dict[str, Any]]:
+    """Return the controls and the data of the swings in the modes of a chapter; None and empty without any."""
+    if chapter.modes is None:
+        return None, {}
+    from mbplugin.report.html.modes import swings_bar, swings_data, swings_of
+
+    swings = swings_of(chapter.modes, radius)
+    return (swings_bar(swings), swings_data(swings)) if swings else (None, {})
+
+
+def _ghosts(chapter: Chapter, swings: dict[str, Any]) -> list[dict[str, Any]]:
+    if chapter.modes is not None and swings:
+        # the viewer places both at the extremes of the chosen mode
+        rest = ghost_data(chapter.modes.mechanism, "extreme", chapter.modes.equilibrium.q)
+        return [rest, rest]
     if chapter.stop is None:
         return []
     stop = chapter.stop

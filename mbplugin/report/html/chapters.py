@@ -10,8 +10,9 @@ import numpy as np
 from mbplugin.model.brake_law import SI, Units
 from mbplugin.model.brakes import with_coordinates
 from mbplugin.model.mechanism import base_sentence, held_sentence
+from mbplugin.phrases import Assumption
 from mbplugin.readers import sources_of
-from mbplugin.readers.standing import stance_sentence
+from mbplugin.readers.standing import stance_sentence, taken_in
 from mbplugin.report.record import judged, reactions_at_rest, record_of
 from mbplugin.stopping.scenario import (
     NO_EFFORT_LIMITS,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from mbplugin.model.scene import Scene
     from mbplugin.report.against import Comparison
     from mbplugin.report.record import Record
+    from mbplugin.simulation.equilibrium import Linearization
     from mbplugin.simulation.trajectory.trajectory import Trajectory
     from mbplugin.stopping.calibration import Calibration
     from mbplugin.stopping.outcome import StopReport
@@ -73,6 +75,16 @@ def motion_chapter(scene: Scene, motion: Trajectory, pairs: tuple[str, ...] = ()
         motion=motion,
         pairs=pairs,
         notes=note,
+    )
+
+
+def modes_chapter(scene: Scene, found: Linearization) -> Chapter:
+    """Return the chapter of small motions, with the analysis at the pose of rest."""
+    rest = found.equilibrium
+    model = taken_in(scene, found.mechanism)
+    analysis, note = judged(model, rest.q, rest.planar, rest.tolerance)
+    return Chapter(
+        title=f"Modes of {scene.mechanism.name}", model=model, analysis=analysis, modes=found, notes=note
     )
 
 
@@ -204,6 +216,8 @@ class Chapter:
         Joint forces of several engines.
     difference : ModelDiff, optional
         The comparison with another model.
+    modes : Linearization, optional
+        Small motions about a pose of rest, drawn as swings.
     notes : tuple of str
         Missing parts with the reason, and other remarks.
     record : Record, optional
@@ -231,6 +245,7 @@ class Chapter:
     agreement: Agreement | None = None
     side_by_side: SideBySide | None = None
     difference: ModelDiff | None = None
+    modes: Linearization | None = None
     notes: tuple[str, ...] = ()
     record: Record | None = None
     comparison: Comparison | None = None
@@ -257,6 +272,10 @@ class Chapter:
             return self.sweep.plan.scenario.of_effort
         if self.distance is not None:
             return self.distance.stop.of_effort
+        if self.modes is not None:
+            assumed = (note for note in self.modes.equilibrium.notes if isinstance(note, Assumption))
+            taken = (*base_sentence(self.modes.mechanism.assumed_fixed), *assumed)
+            return NO_EFFORT_LIMITS._replace(taken=taken)
         if self.motion is not None:
             return brakes_of_effort(self.motion.actions.brakes)
         if (standing := self.reactions or self.side_by_side) is not None:

@@ -83,8 +83,13 @@ _LINES = (
 )
 
 
-def view_section(seen: Picture, identifier: str, *, film: bool, ghosts: set[str], path: bool) -> Html:
-    """Return the frame of a 3D view, whose data are in the script element ``identifier``."""
+def view_section(
+    seen: Picture, identifier: str, *, film: bool, bar: Html | None = None, ghosts: set[str], path: bool
+) -> Html:
+    """Return the frame of a 3D view, whose data are in the script element ``identifier``.
+
+    ``bar`` are controls of this page alone.
+    """
     more = legend_of(ghosts | ({"path"} if path else set()))
     present = {
         "forces": any(a.quantity == "force" for a in seen.arrows),
@@ -112,7 +117,7 @@ def view_section(seen: Picture, identifier: str, *, film: bool, ghosts: set[str]
             element("p", class_="picked", aria_live="polite"),
             class_="stage",
         ),
-        _film_bar() if film else None,
+        _film_bar() if film else bar,
         element(
             "div", switches, element("button", "whole view", type="button", data_reset=True), class_="bar"
         ),
@@ -287,6 +292,8 @@ def grade(chapter: Chapter) -> str:
         return "bad"
     if chapter.side_by_side is not None and not chapter.side_by_side.compared:
         return "fair"
+    if chapter.modes is not None and chapter.modes.equilibrium.stability != "stable":
+        return "fair"
     made = chapter.distance
     if chapter.warnings or (made is not None and (made.stop.assumed or made.tool_choice.reason)):
         return "fair"
@@ -319,6 +326,10 @@ def sentence(chapter: Chapter) -> str:
             f"{stop.scenario.mech.name}: stop of category {stop.scenario.category},"
             f" {joint}{stop.verdict}; computed, not measured"
         )
+    if chapter.modes is not None:
+        rest = chapter.modes.equilibrium
+        freedoms = counted(len(rest.coordinates), "freedom")
+        return f"{rest.mechanism.name}: {rest.stability} equilibrium with {freedoms}"
     if chapter.motion is not None:
         motion = chapter.motion
         outcome = motion.outcome.replace("_", " ")
@@ -409,6 +420,13 @@ def _tiles(chapter: Chapter) -> Iterator[tuple[str, str]]:
         yield f"{shown(stop.tool.distance, size=size)} {m}", f"path of the tool {stop.tool.body}"
         yield f"{shown(stop.tool.speed, size=size)} {m}/s", "tool at the signal"
         yield f"{shown(stop.naive.tool_error, size=size)} {m}", "tool error of an instant stop"
+    if chapter.modes is not None:
+        lowest = next((mode for mode in chapter.modes.modes if mode.stiffness > 0), None)
+        if lowest is not None:
+            yield f"{lowest.frequency:.4g} Hz", "lowest natural frequency"
+        growing = [mode.growth_time for mode in chapter.modes.modes if mode.stiffness < 0]
+        if growing:
+            yield f"{min(growing):.4g} s", "in which a push grows by e"
     analysis = chapter.verdicts
     if analysis is not None and chapter.stop is None:
         several = sum(c.reaction == "non-unique" for c in analysis.constraints)
@@ -549,6 +567,8 @@ def _assumed(chapter: Chapter) -> Iterator[str]:
         yield from joined_by_words(assumed_brakes(chapter.motion.actions.brakes))
     if chapter.agreement is not None:
         yield from joined_by_words(chapter.agreement.assumed)
+    if chapter.modes is not None:
+        yield from chapter.modes.equilibrium.notes
     if chapter.moving is not None:
         yield from chapter.moving.notes
 

@@ -228,6 +228,7 @@ PALETTE: dict[str, Colour] = {
     "selected": Colour("#cc79a7"),
     "naive": Colour("#882255", 0.4, dark="#d2629a"),
     "signal": Colour("#8c8c8c", 0.25, dark="#b5bcc4"),
+    "extreme": Colour("#882255", 0.25, dark="#d2629a"),
     "path": Colour("#0072b2", dark="#3fa0e0"),
 }
 LEGEND: tuple[LegendEntry, ...] = (
@@ -244,6 +245,7 @@ LEGEND: tuple[LegendEntry, ...] = (
     LegendEntry("selected", "body", "selected"),
     LegendEntry("naive", "body", "rates set to zero (naive)"),
     LegendEntry("signal", "body", "pose at the signal"),
+    LegendEntry("extreme", "body", "extremes of the mode"),
     LegendEntry("path", "arrow", "path of the tool"),
 )
 

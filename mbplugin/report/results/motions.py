@@ -312,6 +312,13 @@ def _mode_lines(found: Linearization, width: int) -> Iterator[Line]:
     return modes_lines(found, width)
 
 
+def _modes_chapter(found: Linearization) -> Chapter:
+    from mbplugin.report.html.chapters import Chapter
+
+    mech = found.mechanism
+    return Chapter(title=f"Modes of {mech.name}", model=mech, modes=found)
+
+
 def _draw_modes(found: Linearization, figure: Any) -> None:
     series = {f"{mode.frequency:.3g} Hz": mode.shape.tolist() for mode in found.modes[:_MODES]}
     title = f"{found.mechanism.name}: shapes of the lowest modes"
@@ -479,6 +486,7 @@ PRESENTATIONS = {
         shown=_MODE,
         document=_mode_document,
         lines=_mode_lines,
+        chapter=_modes_chapter,
         draw=_draw_modes,
     ),
     "SideBySide": Presentation(

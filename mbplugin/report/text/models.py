@@ -578,7 +578,7 @@ def _cells(whose: str, drift: Drift) -> tuple[str, ...]:
 _JOINTS, _COORDINATES = 4, 12
 #: A joint takes part in a mode with at least this fraction of its largest rate.
 _TAKES_PART = 0.05
-_MEANING = {
+STABILITY_MEANING = {
     "stable": "a small push dies out or swings",
     "unstable": "a small push grows",
     "neutral": "some freedom has no stiffness: it stays where it is put",
@@ -590,10 +590,10 @@ def modes_lines(found: Linearization, width: int = PLAIN_WIDTH) -> Iterator[Line
     yield from equilibrium_lines(found.equilibrium, width)
     if not found.modes:
         return
-    rows = [(str(n), _mode_cells(mode)) for n, mode in enumerate(found.modes, 1)]
+    rows = [(str(n), mode_cells(mode)) for n, mode in enumerate(found.modes, 1)]
     yield from table_lines("mode", ("f [Hz]", "damping", "grows by e [s]"), rows, width)
     names = found.mechanism.qd_names
-    shapes = [f"mode {n}: {_shape(mode, names)}" for n, mode in enumerate(found.modes, 1)]
+    shapes = [f"mode {n}: {mode_shape(mode, names)}" for n, mode in enumerate(found.modes, 1)]
     yield from sentences_under("Shapes (joint rates relative to the largest)", shapes, width)
 
 
@@ -601,25 +601,29 @@ def equilibrium_lines(found: Equilibrium, width: int = PLAIN_WIDTH) -> Iterator[
     """Yield the kind of equilibrium, its assumptions, and the pose."""
     freedoms = counted(len(found.coordinates), "freedom")
     held = f", held: {listed(found.held, _JOINTS)}" if found.held else ""
-    meaning = _MEANING[found.stability] if found.coordinates else "nothing can move"
+    meaning = STABILITY_MEANING[found.stability] if found.coordinates else "nothing can move"
     title = f"{found.mechanism.name}: {found.stability.upper()} equilibrium with {freedoms}{held}: {meaning}"
     headline = [Line(text, "bold") for text in wrapped(title, width, "", "  ")]
     assumed = [note for note in found.notes if isinstance(note, Assumption)]
     warnings = [*base_sentence(found.mechanism.assumed_fixed), *assumed]
     yield from first_lines(headline, warnings, width, warnings_first=True)
-    units = [unit if unit != "1" else "" for unit in coordinate_units(found.mechanism)]
-    moved = np.abs(found.q - found.start)
-    rows = [
-        (name, (f"{q:.9g}", unit, f"{way:.3g}"))
-        for name, q, unit, way in zip(found.mechanism.q_names, found.q, units, moved, strict=True)
-    ]
+    rows = list(rest_rows(found))
     yield from table_lines("at rest", ("q", "unit", "moved"), rows[:_COORDINATES], width)
     if len(rows) > _COORDINATES:
         yield Line(f"  … {len(rows) - _COORDINATES} more in --output-format json")
     yield from note_lines([note for note in found.notes if not isinstance(note, Assumption)], width)
 
 
-def _mode_cells(mode: Mode) -> tuple[str, str, str]:
+def rest_rows(found: Equilibrium) -> Iterator[tuple[str, tuple[str, str, str]]]:
+    """Yield each coordinate of a pose of rest with its value, its unit, and how far the search moved it."""
+    units = [unit if unit != "1" else "" for unit in coordinate_units(found.mechanism)]
+    moved = np.abs(found.q - found.start)
+    for name, q, unit, way in zip(found.mechanism.q_names, found.q, units, moved, strict=True):
+        yield name, (f"{q:.9g}", unit, f"{way:.3g}")
+
+
+def mode_cells(mode: Mode) -> tuple[str, str, str]:
+    """Format frequency, damping ratio and growth time of a mode; empty where a mode has none."""
     frequency = (
         "unstable" if mode.stiffness < 0 else f"{mode.frequency:.6g}" if mode.stiffness > 0 else "neutral"
     )
@@ -628,7 +632,8 @@ def _mode_cells(mode: Mode) -> tuple[str, str, str]:
     return frequency, damping, growth
 
 
-def _shape(mode: Mode, names: tuple[str, ...]) -> str:
+def mode_shape(mode: Mode, names: tuple[str, ...]) -> str:
+    """Format the joints ``names`` that take part in a mode, with their relative rates."""
     order = np.argsort(-np.abs(mode.shape), kind="stable")
     parts = [f"{names[i]} {mode.shape[i]:+.2g}" for i in order if abs(mode.shape[i]) >= _TAKES_PART]
     more = f" and {len(parts) - _JOINTS} more" if len(parts) > _JOINTS else ""

@@ -86,7 +86,10 @@ COMMANDS: dict[str, Command] = {
     ),
     "matrix": Command(10, {**STATE, **PLANE, **COMMON, "--save": one_of("m.npz", "m.csv"), **EARLIER}, {}),
     "modes": Command(
-        6, {**STATE, **LOADS, **PLANE, **COMMON, "--hold": one_of("j0", "j1", "j*", ""), **EARLIER}, {}
+        6,
+        {**STATE, **LOADS, **PLANE, **COMMON, "--hold": one_of("j0", "j1", "j*", ""), **EARLIER},
+        {},
+        _PAGE,
     ),
     "reactions": Command(
         16,

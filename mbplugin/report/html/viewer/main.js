@@ -4,6 +4,7 @@ import { startFilm } from "./film.js";
 import { startLoad } from "./load.js";
 import { startPose } from "./pose.js";
 import { Posture } from "./posture.js";
+import { startSwings } from "./swings.js";
 import { openView } from "./view.js";
 
 function run(article) {
@@ -15,6 +16,7 @@ function run(article) {
     view = openView(frame, data);
     if (!view) return;
     startFilm(article, view, data.film);
+    startSwings(article, view, data.swings);
     const panel = article.querySelector(".try");
     if (panel) {
       const loadMoved = startLoad(article, panel, view, data);

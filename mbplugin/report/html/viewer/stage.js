@@ -28,13 +28,13 @@ export function setStage(data) {
   const joints = data.joints.map((told) => joint(shapes, told, material(data.palette, told.verdict)));
   layers.bodies.add(...bodies);
   if (joints.length) layers.joints.add(...joints);
-  for (const ghost of data.ghosts) addGhost(layers.ghosts, shapes, data, ghost);
+  const ghosts = data.ghosts.map((ghost) => addGhost(layers.ghosts, shapes, data, ghost));
   if (data.path) layers.path.add(path(data));
   const arrows = data.arrows.flatMap((told) => arrowsOf(data, told));
   for (const made of arrows) layers[`${made.userData.told.quantity}s`].add(made);
   const scene = new Scene();
   scene.add(...Object.values(layers), ...lights(), grid(data, layers.bodies));
-  return { scene, layers, bodies, joints, arrows };
+  return { scene, layers, bodies, joints, arrows, ghosts };
 }
 
 function body(shapes, told, paint) {
@@ -58,7 +58,7 @@ function joint(shapes, told, paint) {
 }
 
 // the ground, first of all bodies, stays where it is
-function putAt(bodies, poses) {
+export function putAt(bodies, poses) {
   bodies.slice(1).forEach((one, k) => place(one, poses.subarray(7 * k, 7 * k + 7)));
 }
 
@@ -69,6 +69,7 @@ function addGhost(layer, shapes, data, ghost) {
   const bodies = data.bodies.map((told) => body(shapes, told, paint));
   putAt(bodies, floats(ghost.poses));
   for (const one of bodies) if (one.userData.told.verdict !== "ground") layer.add(one);
+  return bodies;
 }
 
 function path(data) {

@@ -2,7 +2,7 @@
 import { Box3, PerspectiveCamera, Plane, Quaternion, Raycaster, Vector2, Vector3, WebGLRenderer } from "three";
 import { OrbitControls } from "three/examples/jsm/controls/OrbitControls.js";
 import { place, recolour, watchPaper } from "./solids.js";
-import { loadArrow, reactionArrow, setStage } from "./stage.js";
+import { loadArrow, putAt, reactionArrow, setStage } from "./stage.js";
 
 const FADED = 0.07;
 // where the view is taken from at first, and how much of the frame is filled then
@@ -254,6 +254,12 @@ class View {
     this.ask();
   }
 
+  // moves a ghost to another pose
+  placeGhost(k, poses) {
+    putAt(this.ghosts[k], poses);
+    this.ask();
+  }
+
   #carryJoints() {
     for (const joint of this.joints) {
       joint.position.copy(this.bodies[joint.userData.told.body].position);
@@ -280,7 +286,7 @@ class View {
       if (object.userData.told.verdict !== "ground" || all.containsBox(own)) box.union(own);
     }
     box.expandByObject(this.layers.forces);
-    for (const corner of this.data.film.reach || []) box.expandByPoint(new Vector3(...corner));
+    for (const corner of this.data.film.reach || this.data.swings.reach || []) box.expandByPoint(new Vector3(...corner));
     if (box.isEmpty()) box.copy(all);
     box.intersect(all);
     const across = new Vector3().crossVectors(this.camera.up, FROM).normalize();
