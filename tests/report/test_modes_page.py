@@ -183,3 +183,18 @@ def test_a_mode_swings_between_its_ghosts(visit: Any) -> None:
     seen.page.click("[data-play]")
     assert seen.text("[data-play]") == "play"
     quiet(seen)
+
+
+def test_modes_that_are_not_drawn_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "drawn up to a turn" in page_of("modes", ARM) and "Not drawn" not in page_of("modes", ARM)
+    solve = mb.Linearization.pose
+
+    def pose(found: mb.Linearization, mode: Any, amplitude: float) -> Array:
+        if mode is found.modes[1]:
+            raise CannotClose("the loops do not close")
+        return solve(found, mode, amplitude)
+
+    monkeypatch.setattr(mb.Linearization, "pose", pose)
+    page = mb.page(mb.linearize(ARM))
+    assert "Not drawn: mode 2, where loops do not close or nothing moves." in page
+    assert "mode 3" in page

@@ -230,7 +230,7 @@ def _swings(chapter: Chapter, radius: float) -> tuple[Html | None, dict[str, Any
     from mbplugin.report.html.modes import swings_bar, swings_data, swings_of
 
     swings = swings_of(chapter.modes, radius)
-    return (swings_bar(swings), swings_data(swings)) if swings else (None, {})
+    return (swings_bar(swings, len(chapter.modes.modes)), swings_data(swings)) if swings else (None, {})
 
 
 def _ghosts(chapter: Chapter, swings: dict[str, Any]) -> list[dict[str, Any]]:

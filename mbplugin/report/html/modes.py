@@ -101,8 +101,8 @@ def swings_data(swings: tuple[Swing, ...]) -> dict[str, Any]:
     }
 
 
-def swings_bar(swings: tuple[Swing, ...]) -> Html:
-    """Return the controls that choose a mode, play it, and deflect it by hand."""
+def swings_bar(swings: tuple[Swing, ...], count: int) -> Html:
+    """Return the controls that choose one of ``count`` modes, play it, and deflect it by hand."""
     options = [element("option", swing.title, value=k) for k, swing in enumerate(swings)]
     return element(
         "div",
@@ -126,9 +126,19 @@ def swings_bar(swings: tuple[Swing, ...]) -> Html:
         ),
         # on paper too, where the first mode is seen
         element("p", element("output", swings[0].words, data_amplitude=True)),
-        element("p", _AMPLITUDE, class_="fine"),
+        element("p", f"{_AMPLITUDE}{_undrawn(swings, count)}", class_="fine"),
         class_="swings",
     )
+
+
+def _undrawn(swings: tuple[Swing, ...], count: int) -> str:
+    """Return a sentence on the modes that are not drawn; empty if all ``count`` are."""
+    drawn = {swing.number for swing in swings}
+    left = [str(n) for n in range(1, min(count, _MODES) + 1) if n not in drawn]
+    said = f" Only the {_MODES} lowest of {count} modes are drawn." if count > _MODES else ""
+    if left:
+        said += f" Not drawn: {listed([f'mode {n}' for n in left], _MODES)}, where loops do not close or nothing moves."
+    return said
 
 
 _AMPLITUDE = (
@@ -154,11 +164,14 @@ def _swing(found: Linearization, number: int, mode: Mode, radius: float) -> Swin
 
 
 def _amplitude(found: Linearization, mode: Mode, radius: float) -> float:
-    """Return the amplitude, rad or m, at which the linear motion reaches the limits; infinite if nothing moves."""
+    """Return the amplitude, rad or m, at which the linear motion reaches the limits; infinite if nothing can."""
     mech = found.mechanism
     turns = rate_units(mech)[int(np.abs(mode.shape).argmax())] == "rad/s"
     small = _SMALL if turns else _SMALL * radius
-    turn, travel = _moved(mech, found.equilibrium.q, found.pose(mode, small))
+    try:
+        turn, travel = _moved(mech, found.equilibrium.q, found.pose(mode, small))
+    except CannotClose:
+        return inf
     limits = (
         small * limit / moved if moved else inf
         for limit, moved in ((_TURN, turn), (_TRAVEL * radius, travel))
