@@ -44,17 +44,6 @@ Hold = Annotated[
         metavar="NAME,…", help="Joints to hold; default: as many of the actuated joints as are needed."
     ),
 ]
-Stance = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="LINK,…",
-        help="Links whose lowest points touch the ground; default: for a robot on legs or wheels, its lowest"
-        " links.",
-    ),
-]
-Friction = Annotated[
-    float | None, typer.Option(metavar="MU", help="Coefficient of friction on the ground; default: 0.8.")
-]
 Actuated = Annotated[
     list[str] | None,
     typer.Option(
@@ -113,8 +102,8 @@ def reactions_command(
     payload: PayloadOption = None,
     hold: Hold = None,
     actuated: Actuated = None,
-    stance: Stance = None,
-    friction: Friction = None,
+    stance: opt.StanceOption = None,
+    friction: opt.GroundFrictionOption = None,
     misfit: Misfit = None,
     misfit_sigma: MisfitSigma = None,
     limit: Limit = None,
