@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 #: Updates that are kept for a plot; the log has all of them.
 _KEPT = 20_000
+#: Bodies in a note.
+_NAMED = 4
 
 
 @checked
@@ -228,6 +230,12 @@ class Watch:
         if self.source.soft:
             self.note(f"soft bodies are not watched, nor contacts with them: {listed(self.source.soft)}")
         numbers = evaluate(s, reading, self._length_of(s, reading))
+        if (spins := numbers.unread_moments).any():
+            bodies = dict.fromkeys(s.mech.bodies[k].name for k in reading.touching.body[spins].tolist())
+            self.note(
+                f"contacts of {listed(list(bodies), _NAMED)} have rolling or spinning friction, whose moments PyBullet does "
+                "not report: no intervals are computed while they carry a load"
+            )
         if isinstance(self.source, BulletSource) and self.source.silent and not self._told:
             self._told = self._tell_of_sensors(numbers, self.source.sensor_pairs)
         decided = len(numbers.rows.J) <= MOST_ROWS
