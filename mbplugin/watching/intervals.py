@@ -42,8 +42,8 @@ class Interval:
 def intervals_of(n: Numbers) -> dict[RowLabel, Interval]:
     """Return the interval of each force of closures, contacts, held joints and tree pairs; equal ends if determined.
 
-    Empty if the motion since the last update is unknown, if forces that cannot be read move the mechanism, or if contacts
-    may transmit moments of rolling and spinning friction, which no engine reports.
+    Empty if the motion since the last update is unknown, if forces that cannot be read move the mechanism, or if
+    contacts may transmit moments of rolling and spinning friction, which no engine reports.
 
     Raises
     ------

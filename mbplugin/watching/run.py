@@ -233,8 +233,8 @@ class Watch:
         if (spins := numbers.unread_moments).any():
             bodies = dict.fromkeys(s.mech.bodies[k].name for k in reading.touching.body[spins].tolist())
             self.note(
-                f"contacts of {listed(list(bodies), _NAMED)} have rolling or spinning friction, whose moments PyBullet does "
-                "not report: no intervals are computed while they carry a load"
+                f"contacts of {listed(list(bodies), _NAMED)} have rolling or spinning friction, whose moments PyBullet "
+                "does not report: no intervals are computed while they carry a load"
             )
         if isinstance(self.source, BulletSource) and self.source.silent and not self._told:
             self._told = self._tell_of_sensors(numbers, self.source.sensor_pairs)

@@ -215,7 +215,7 @@ def test_a_joint_of_mujoco_that_is_not_explained() -> None:
 def test_spinning_friction_holds_what_no_force_at_a_point_can(
     client: Client, tmp_path: Path, spins: bool
 ) -> None:
-    """A block between two single points, its centre of mass beside their line, hangs by a moment that nobody reports."""
+    """A block between two points, its centre of mass beside their line, hangs by a moment that nobody reports."""
     mass = '<inertial><mass value="0.1"/><inertia ixx="1e-4" iyy="1e-4" izz="1e-4" ixy="0" ixz="0" iyz="0"/></inertial>'
     ball = '<collision><geometry><sphere radius="0.005"/></geometry></collision>'
     fingers = "".join(
@@ -248,3 +248,15 @@ def test_spinning_friction_holds_what_no_force_at_a_point_can(
     # 0.5 kg at 20 mm need 0.098 N·m; two points on a line give none about it
     unread = any("spinning friction" in note for note in watch.notes)
     assert unread is spins and bool(update.intervals) is not spins
+
+
+def test_feet_with_rolling_friction_have_no_intervals(client: Client, tmp_path: Path) -> None:
+    """Points alone could hold the table, but the moments at its feet may carry a part of the load."""
+    body = table(client, tmp_path)
+    with mb.watch(client.id, every=1) as watch:
+        for friction in (0.0, 0.5):
+            client.changeDynamics(body, -1, rollingFriction=friction)
+            for _ in range(200):
+                client.stepSimulation()
+            assert bool(watch.latest.intervals) is (friction == 0.0)
+        assert sum("rolling or spinning" in note for note in watch.notes) == 1
