@@ -338,7 +338,9 @@ def _states(s: Structure, reading: Reading, length: float) -> tuple[AnyArray, Ar
     def at_point(body: AnyArray) -> Array:
         return V_all[body, :3] + cross(V_all[body, 3:], t.point - C_all[body])
 
-    v = at_point(t.body) - at_point(t.on)
+    v = at_point(t.body)
+    if (t.on >= 0).any():
+        v -= at_point(t.on)
     limit = _STILL * float(np.sqrt(np.sqrt(reading.gravity @ reading.gravity) * length))
     along = np.einsum("ij,ij->i", v, t.normal)
     normal = np.einsum("ij,ij->i", t.force, t.normal)
