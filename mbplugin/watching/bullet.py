@@ -415,8 +415,9 @@ class BulletSource:
                 positions[layout.columns] = [x[0] for x in own]
                 drives[layout.columns] = [x[3] for x in own]
         drives[layout.open_columns] = np.nan
-        on = any([x[2] != _NO_LOAD for x in joints])  # a list is faster than a generator
-        sensed = np.array([x[2] for x in joints]) if on else np.zeros((len(joints), 6))
+        loads = [x[2] for x in joints]
+        on = loads.count(_NO_LOAD) < len(loads)
+        sensed = np.array(loads) if on else np.zeros((len(joints), 6))
         state = _State(geometry, twists, rates_of(s, geometry, twists), positions)
         return state, drives, sensed
 

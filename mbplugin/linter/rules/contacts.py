@@ -21,13 +21,15 @@ from mbplugin.linter.rule import (
     make_finding,
 )
 from mbplugin.model.scene import Scene
-from mbplugin.phrases import counted
+from mbplugin.phrases import counted, shortened
 
 if TYPE_CHECKING:
     from mbplugin.joint_reactions.values import ConstraintReaction, Reactions
 
 #: Contacts with their intervals in a message; the evidence has all.
 _NAMED = 3
+#: Longest name in a message, characters.
+_LONGEST = 30
 #: Bounds below this fraction of the largest one are zero in a message.
 _ZERO = 1e-5
 _NORMAL = "cn"
@@ -89,7 +91,7 @@ class NonUniqueContactForce(Rule):
             self,
             self.severity,
             f"the {'normal' if pressing else 'friction'} forces of {counted(len(shown), 'contact')} are not unique in "
-            f"a rigid model, so a simulator's numbers for them are arbitrary within these bounds: "
+            "a rigid model, so a simulator's numbers are arbitrary within bounds: "
             f"{phrases.listed([_interval(c, open_in[c.name][0], zero) for c in shown], _NAMED)}{with_them}",
             element=names[0],
             origin=constraint_place(scene, names[0]),
@@ -201,4 +203,4 @@ def _interval(reaction: ConstraintReaction, name: str, zero: float) -> str:
         for end in (component.lower, component.upper)
     ]
     which = "" if name == _NORMAL else f" {name}"
-    return f"{reaction.name}{which} {ends[0]} … {ends[1]} {component.unit}"
+    return f"{shortened(reaction.name.removeprefix('contact '), _LONGEST)}{which} {ends[0]} … {ends[1]} {component.unit}"
