@@ -203,4 +203,5 @@ def _interval(reaction: ConstraintReaction, name: str, zero: float) -> str:
         for end in (component.lower, component.upper)
     ]
     which = "" if name == _NORMAL else f" {name}"
-    return f"{shortened(reaction.name.removeprefix('contact '), _LONGEST)}{which} {ends[0]} … {ends[1]} {component.unit}"
+    who = shortened(reaction.name.removeprefix("contact "), _LONGEST)
+    return f"{who}{which} {ends[0]} … {ends[1]} {component.unit}"
