@@ -187,7 +187,7 @@ class Watch:
         self.log, self.closed = log, False
         self.overlay: Overlay | None = None
         self._key, self._hooks = key, hooks
-        self._told = False
+        self._told = self._spins_told = False
         self._lock = RLock()
         self._length: tuple[Structure | None, float] = (None, 1.0)
         self._names: dict[Any, tuple[RowLabel, ...]] = {}
@@ -233,7 +233,8 @@ class Watch:
         if self.source.soft:
             self.note(f"soft bodies are not watched, nor contacts with them: {listed(self.source.soft)}")
         numbers = evaluate(s, reading, self._length_of(s, reading))
-        if (spins := numbers.unread_moments).any():
+        if not self._spins_told and (spins := numbers.unread_moments).any():
+            self._spins_told = True
             bodies = dict.fromkeys(s.mech.bodies[k].name for k in reading.touching.body[spins].tolist())
             self.note(
                 f"contacts of {listed(list(bodies), _NAMED)} have rolling or spinning friction, whose moments PyBullet "
