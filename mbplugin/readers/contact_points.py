@@ -102,7 +102,9 @@ def touching_scene(
         require_different(together, mech, poses)
     else:
         scene, _ = resting(source, scene)
-    return replace(scene, contacts=together), ground
+    # an arm on feet is not bolted down
+    open_base = scene.base_open and ground is None
+    return replace(scene, contacts=together, base_open=open_base), ground
 
 
 def compare_points(

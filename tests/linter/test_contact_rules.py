@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -144,3 +145,15 @@ def test_contacts_of_the_call_hold_beside_those_of_the_scene() -> None:
     (finding,) = mb.lint(THREE, contacts=[fourth]).findings
     # four points, of which (0.5, 0) and the left rear one span a line without the new one
     assert finding.code == "MB303" and len(finding.elements) == 4
+
+
+def test_an_arm_on_feet_is_not_bolted_down_as_well(tmp_path) -> None:
+    """Its base is free to press on the feet only: none of them carries more than the weight."""
+    text = Path(dog(tmp_path)).read_text().replace("foot", "ball").replace("trunk", "plate")
+    file = tmp_path / "arm.urdf"
+    file.write_text(text[: text.index('<link name="ball_1"')] + "</robot>")
+    plate = '<link name="plate"><collision><geometry><box size="0.4 0.4 0.9"/></geometry></collision>'
+    file.write_text(file.read_text().replace('<link name="plate">', plate))
+    (finding,) = mb.lint(file, stance=["plate"], friction=0.5, select=["MB303"]).findings
+    for one in finding.evidence["bounds_N"].values():
+        assert one["cn"][0] >= 0 and one["cn"][1] <= 8.5 * 9.81
