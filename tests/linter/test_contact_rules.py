@@ -149,7 +149,13 @@ def test_contacts_of_the_call_hold_beside_those_of_the_scene() -> None:
 
 def test_an_arm_on_feet_is_not_bolted_down_as_well(tmp_path) -> None:
     """Its base is free to press on the feet only: none of them carries more than the weight."""
-    text = Path(dog(tmp_path)).read_text().replace("foot", "ball").replace("trunk", "plate")
+    text = (
+        Path(dog(tmp_path))
+        .read_text()
+        .replace("foot", "ball")
+        .replace("hip", "elbow")
+        .replace("trunk", "plate")
+    )
     file = tmp_path / "arm.urdf"
     file.write_text(text[: text.index('<link name="ball_1"')] + "</robot>")
     plate = '<link name="plate"><collision><geometry><box size="0.4 0.4 0.9"/></geometry></collision>'
