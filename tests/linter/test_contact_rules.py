@@ -163,3 +163,24 @@ def test_an_arm_on_feet_is_not_bolted_down_as_well(tmp_path) -> None:
     (finding,) = mb.lint(file, stance=["plate"], friction=0.5, select=["MB303"]).findings
     for one in finding.evidence["bounds_N"].values():
         assert one["cn"][0] >= 0 and one["cn"][1] <= 8.5 * 9.81
+
+
+def test_what_the_inequalities_determine_is_not_reported() -> None:
+    """The weight stands over the edge of the front legs: the rear ones carry nothing, whatever the rank says."""
+    text = Path(FOUR).read_text().replace("[0.5,", "[0.0,").replace("[-0.5,", "[-1.0,")
+    assert not mb.lint("edge.scene.toml", text=text, select=RULES).findings
+
+
+def test_a_joint_that_is_open_without_contacts_is_not_counted_again(tmp_path) -> None:
+    scene = tmp_path / "twin.scene.toml"
+    dog(tmp_path)
+    scene.write_text(
+        '[[model]]\nfile = "dog.urdf"\nbase = "free"\n\n[[closure]]\nname = "twin"\ntype = "revolute"\n'
+        'body_a = "trunk"\nbody_b = "foot_0"\nxyz_a = [0.3, 0.2, 0.1]\nrpy_a = [-1.5707963267948966, 0, 0]\n'
+        "xyz_b = [0, 0, 0.1]\nrpy_b = [-1.5707963267948966, 0, 0]\n\n"
+        "[state.q]\nhip_0 = 0\n"
+    )
+    alone = mb.lint(scene, select=["MB301"])
+    assert "hip_0" in alone.findings[0].evidence["components"]
+    (finding,) = mb.lint(scene, stance=["foot_*"], friction=0.5, select=["MB303"]).findings
+    assert sorted(finding.evidence["joints"]) == ["hip_1", "hip_2", "hip_3"]
