@@ -167,6 +167,12 @@ def test_what_buzzes_is_at_rest_and_what_slides_is_not(client, tmp_path):
     client.resetBaseVelocity(body, [0.9 * step, 0, 0], [0, 0, 0])
     calm = mb.reactions(client.id, contacts=True)
     assert not calm.qd.any() and any("taken as at rest" in note for note in calm.notes)
+    mech = mb.load(client.id).mechanism
+    inertia = mech.bodies[mech.body_index["table/top"]].I_C[2, 2]
+    for factor, rests in ((0.9, True), (1.2, False)):
+        client.resetBaseVelocity(body, [0, 0, 0], [0, 0, factor * step * np.sqrt(MASS / inertia)])
+        report = mb.lint(client.id, contacts=True, select=CONTACT_RULES)
+        assert bool(np.any(report.scene.state.qd)) is not rests
     client.resetBaseVelocity(body, [1.2 * step, 0, 0], [0, 0, 0])
     scene = mb.load(client.id)
     assert scene.state.qd[0] == pytest.approx(1.2 * step, rel=1e-6)
