@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from mbplugin.bullet import engine, quiet
+from mbplugin.constraints.reduction import body_twists
 from mbplugin.errors import BadUsage, BrokenModel, UnknownName
 from mbplugin.model import Base
 from mbplugin.model.mechanism import WORLD, Body, Coupling, Mechanism, Term
@@ -270,6 +271,35 @@ def read_contact_points(client_id: int) -> tuple[Contact, ...]:
         local = poses.of(mech.body_index[pushed]).inverse().apply(place)
         found.append(Contact("", pushed, local, normal, mu, WORLD if other in still else other))
     return tuple(named(found, [constraint.name for constraint in mech.constraints()]))
+
+
+def idle_speed(client_id: int, scene: Scene) -> float | None:
+    """Return the speed that a time step of free fall gives, m/s, if every model moves with less energy; else None.
+
+    PyBullet applies a step's gravity and takes it back at the contacts, with a rest: what stands buzzes by as much.
+
+    Parameters
+    ----------
+    scene : Scene
+        Of :func:`read_client`, with the rates of the client.
+    """
+    mech, qd = scene.mechanism, scene.state.qd
+    with quiet():
+        step = engine().getPhysicsEngineParameters(physicsClientId=client_id)["fixedTimeStep"]
+    speed = float(np.linalg.norm(mech.gravity)) * float(step)
+    poses = forward(mech, scene.state.q)
+    twists = body_twists(mech, poses, qd)
+    root = {WORLD: ""}
+    mass: dict[str, float] = {}
+    energy: dict[str, float] = {}
+    for joint in mech.tree.joints:
+        of = root[joint.outer] = root[joint.inner] or joint.outer
+        k = mech.body_index[joint.outer]
+        body, v, omega = mech.bodies[k], twists[k, :3], poses.R_WL[k].T @ twists[k, 3:]
+        mass[of] = mass.get(of, 0.0) + body.mass
+        energy[of] = energy.get(of, 0.0) + 0.5 * float(body.mass * v @ v + omega @ body.I_C @ omega)
+    calm = all(energy[of] <= 0.5 * mass[of] * speed**2 for of in energy)
+    return speed if calm else None
 
 
 def links_of(client_id: int) -> Links:

@@ -42,6 +42,13 @@ Samples = Annotated[
         help=f"Poses sampled to distinguish redundancy from a singular pose; default {DEFAULT_SAMPLES}."
     ),
 ]
+Stance = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="LINK,…",
+        help="Links whose lowest points touch the ground: report forces that are then not unique.",
+    ),
+]
 MethodOption = Annotated[Method, typer.Option(help="Method that decides which reactions are unique.")]
 ExplainDca = Annotated[
     bool,
@@ -191,6 +198,8 @@ def lint_command(
     files: Files,
     q: opt.QOption = None,
     base: opt.BaseOption = None,
+    stance: Stance = None,
+    friction: opt.GroundFrictionOption = None,
     planar: opt.PlanarOption = None,
     tolerance: opt.ToleranceOption = None,
     snap_angles: opt.SnapAnglesOption = False,
@@ -265,6 +274,8 @@ def lint_command(
         "samples": samples,
         "method": "dca" if explain_dca and method != "dca-extended" else method,
         "groups": [opt.split([members]) for members in group or ()],
+        "stance": None if stance is None else opt.split(stance),
+        "friction": friction,
     }
     outputs = (output, write_scene, *(path for _, path in also))
     for model in files:

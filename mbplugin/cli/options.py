@@ -77,6 +77,17 @@ XacroArgOption = Annotated[
     list[str] | None,
     typer.Option("--xacro-arg", metavar="NAME:=VALUE", help="Value of a xacro argument; repeatable."),
 ]
+StanceOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="LINK,…",
+        help="Links whose lowest points touch the ground; default: for a robot on legs or wheels, its lowest"
+        " links.",
+    ),
+]
+GroundFrictionOption = Annotated[
+    float | None, typer.Option(metavar="MU", help="Coefficient of friction on the ground; default: 0.8.")
+]
 FormatOption = Annotated[OutputFormat, typer.Option("--output-format", help="Output format.")]
 PageFormatOption = Annotated[
     PageFormat,

@@ -156,9 +156,11 @@ def reactions_command(
     )
     loads, payloads = given.loads(load), given.payloads(payload)
     if envelope is not None:
-        from mbplugin.joint_reactions.envelope import recorded_motion
+        from mbplugin.joint_reactions.envelope import moved_model
+        from mbplugin.model.scene import as_scene
 
-        recorded = recorded_motion(envelope, scene, instants)
+        moved, recorded = moved_model(scene, envelope, instants)
+        scene = as_scene(moved)
         motion = recorded.q[0], recorded.qd[0], recorded.qdd[0]
     result = reactions(
         scene,

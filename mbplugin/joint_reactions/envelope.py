@@ -17,11 +17,13 @@ from mbplugin.joint_reactions.sizing import PARTS, Envelope, LargestLoad, LoadKi
 from mbplugin.joint_reactions.values import ComponentReaction, ConstraintReaction, Reactions
 from mbplugin.model import ReactionUnit
 from mbplugin.model.brakes import implausible, warn_of
-from mbplugin.model.scene import LoadLike, PayloadLike, mechanism_of, read_payloads
+from mbplugin.model.mechanism import Mechanism
+from mbplugin.model.scene import LoadLike, PayloadLike, Scene, mechanism_of, read_payloads
 from mbplugin.model.spatial import Array, units_of
 from mbplugin.phrases import listed
 from mbplugin.readers import ModelSource, model_of
 from mbplugin.readers.motions import MOST_INSTANTS, RecordedMotion, read_motion
+from mbplugin.readers.standing import bolted_down
 
 #: Components of the wrench that make up each part.
 _OF_PART: dict[LoadKind, tuple[str, ...]] = {
@@ -85,8 +87,7 @@ def envelope(
     BadNumber
         ``instants`` is impossible.
     """
-    read = model_of(model)
-    recorded = recorded_motion(motion, read, instants)
+    read, recorded = moved_model(model_of(model), motion, instants)
     given: dict[str, Any] = {
         "loads": tuple(loads),
         "stiffness": stiffness,
@@ -110,6 +111,30 @@ def envelope(
                 progress(1)
 
     return enveloped(made(), recorded)
+
+
+def moved_model(
+    model: Scene | Mechanism, motion: str | Path | Trajectory | RecordedMotion, instants: int | None = None
+) -> tuple[Scene | Mechanism, RecordedMotion]:
+    """Read a motion of a model, and return the model with its base as in the motion.
+
+    An arm whose base is not stated is bolted down, as in ``reactions``, unless the motion moves its base.
+
+    Raises
+    ------
+    BadUsage, BadNumber
+        As for :func:`recorded_motion`.
+    """
+    try:
+        return model, recorded_motion(motion, model, instants)
+    except BadUsage as error:
+        fixed = bolted_down(model) if isinstance(model, Scene) else model
+        if fixed is model:
+            raise
+        try:
+            return fixed, recorded_motion(motion, fixed, instants)
+        except BadUsage:
+            raise error from None
 
 
 def recorded_motion(

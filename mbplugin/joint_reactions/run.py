@@ -87,7 +87,7 @@ from mbplugin.model.scene import (
 )
 from mbplugin.model.spatial import Array, shift_rows
 from mbplugin.phrases import listed
-from mbplugin.readers import ModelSource, contacts_in, model_of
+from mbplugin.readers import ModelSource, contacts_in, model_of, resting
 from mbplugin.readers.contact_points import compare_points, require_different
 from mbplugin.readers.standing import ContactLike, Stance, read_contacts, stance_of, standing, stands
 
@@ -190,7 +190,8 @@ def reactions(
         balance the loads, the joints that the loads move are held as well, and ``assumed_held`` names them.
     contacts : iterable or bool, optional
         Contact, or mappings with the keys of the scene's tables: points that can only push, with dry friction. True
-        reads those of a live PyBullet client.
+        reads those of a live PyBullet client, or takes those of the scene without comparing them with its shapes.
+        Rates that a client has with less energy than a time step of free fall gives it are left out, with a note.
         Components that are then not unique have the smallest and largest value that the contacts, and the effort
         limits of held joints, allow. With contacts no stiffness is estimated by default.
     stance : iterable of str or bool, optional
@@ -245,9 +246,15 @@ def reactions(
         return reactions_at_poses(
             source, q, qd, qdd, loads=loads, payload=payload, hold=hold, tolerance=tolerance, alone=reactions
         )
-    touched = contacts_in(model) if contacts is True else contacts or ()
+    touched: Iterable[ContactLike] = () if isinstance(contacts, bool) else contacts or ()
+    if contacts is True and not (isinstance(model, Scene) and model.contacts):
+        touched = contacts_in(model)
+    given, calm = model, tuple[str, ...]()
     model = model_of(model) if stance else standing(model, q, qd, qdd)
+    if contacts is True and qd is None and qdd is None:
+        model, calm = resting(given, as_scene(model))
     state = noting_masses(closed_state(model, q, qd, qdd, tolerance, planar), model, payload)
+    state = replace(state, notes=(*calm, *state.notes))
     applied = applied_to(state, model, loads, payload)
     warn_of(implausible(state.mech, state.qd, applied.payloads))
     state, stated = contacts_of(state, model, touched, contacts is not True)

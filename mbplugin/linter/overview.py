@@ -168,8 +168,17 @@ def overview_of(report: Report) -> Overview:
         distrusted=_with_reaction(analysis, "non-unique"),
         undecided=_with_reaction(analysis, "undecided"),
         constraints=0 if analysis is None else len(analysis.constraints),
-        assumptions=() if analysis is None else base_sentence(analysis.mechanism.assumed_fixed),
+        assumptions=() if analysis is None else _assumed(report, analysis),
     )
+
+
+def _assumed(report: Report, analysis: Analysis) -> tuple[str, ...]:
+    if report.stance is None:
+        return base_sentence(analysis.mechanism.assumed_fixed)
+    # only a lint of contacts needs it
+    from mbplugin.readers.standing import stance_sentence
+
+    return *base_sentence(analysis.mechanism.assumed_fixed), *stance_sentence(report.stance)
 
 
 def verdict_of(report: Report) -> Verdict:

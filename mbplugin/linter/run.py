@@ -51,6 +51,7 @@ from mbplugin.rendering import Result
 if TYPE_CHECKING:
     from mbplugin.joint_reactions.misfit import LoopMisfits, RemedyConsequences
     from mbplugin.joint_reactions.misfit_response import MisfitEffect
+    from mbplugin.readers.standing import ContactLike, Stance
 
 #: Key in the evidence of an error: the file is not a complete model.
 FRAGMENT = "fragment"
@@ -142,6 +143,8 @@ class Report(Result):
         Findings whose fix was not made, each with the reason.
     patch : str
         The unified diff of all fixes that were made, or would be.
+    stance : Stance or None
+        The links on which the robot was taken as standing, if the call requested that.
     """
 
     source: str
@@ -154,6 +157,7 @@ class Report(Result):
     mended: tuple[Finding, ...] = ()
     unmended: tuple[Unmended, ...] = ()
     patch: str = ""
+    stance: Stance | None = None
 
     def __repr__(self) -> str:
         counts = (
@@ -254,6 +258,9 @@ def lint(
     misfit_limit: float | None = None,
     xacro_unsafe: bool = False,
     xacro_args: Mapping[str, str] | None = None,
+    contacts: Iterable[ContactLike] | bool = (),
+    stance: Iterable[str] | bool | None = None,
+    friction: float | None = None,
 ) -> Report:
     """Lint a file, a live client or a scene; the content of an unusable file becomes an MB9xx finding.
 
@@ -285,11 +292,17 @@ def lint(
         Expand xacro as the program does, without restrictions on what it runs or reads.
     xacro_args : mapping of str to str, optional
         Values of xacro's arguments.
+    contacts : iterable or bool, optional
+        Contact, or mappings with the keys of a scene's ``[[contact]]``: all of them hold at the analyzed pose, with
+        those of the scene. True reads those of a live PyBullet client. The rules MB302 to MB304 judge them; the
+        verdict is on the joints alone.
+    stance, friction
+        As in ``reactions``, but only links stated here, or True for the lowest ones, touch the ground.
 
     Raises
     ------
     BadUsage
-        An invalid request, such as a tolerance of 2.
+        An invalid request, such as a tolerance of 2, or contacts where there are none.
     UnreadableFile
         There is no such file.
     """
@@ -304,7 +317,7 @@ def lint(
         raise BadUsage(f"misfit_limit is {misfit_limit:g} N", expected="a positive number")
     if unknown := [target for target in targets if target not in SIMULATORS]:
         raise BadUsage(f"targets has {unknown[0]!r}", expected=f"some of {', '.join(SIMULATORS)}")
-    name, scene, analysis, failure = _name(source), None, None, None
+    name, scene, analysis, failure, ground = _name(source), None, None, None, None
     try:
         scene = _load(
             source, base, tuple(map(str, package_dirs)), snap_angles, text, xacro_unsafe, xacro_args
@@ -324,6 +337,11 @@ def lint(
                 raise
             # a contradictory pose in a file is a finding: analyze the nearest consistent pose instead
             analysis = request(replace(judged, state=replace(judged.state, given=frozenset())))
+        if contacts or stance or friction is not None:
+            # few lints need it
+            from mbplugin.readers.contact_points import touching_scene
+
+            scene, ground = touching_scene(scene, source, analysis.q, contacts, stance, friction)
     except BadUsage:
         raise
     except MbPluginError as error:
@@ -333,7 +351,7 @@ def lint(
     found = [] if scene is None else _findings(scene, analysis, selection)
     if failure is not None:
         found.append(failure)
-    return Report(name, by_severity(found), analysis, scene, fail_on)
+    return Report(name, by_severity(found), analysis, scene, fail_on, stance=ground)
 
 
 def _require_known_codes(scene: Scene) -> None:

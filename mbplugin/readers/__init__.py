@@ -23,6 +23,7 @@ from mbplugin.model.mechanism import WORLD, Body, Mechanism
 from mbplugin.model.mechanism.pair import Contact, Freedom, Pair
 from mbplugin.model.scene import Actuator, Request, Scene, state_at_home
 from mbplugin.model.spatial import Array, Pose, align_z
+from mbplugin.phrases import Assumption
 from mbplugin.readers.meshes import mesh_paths
 from mbplugin.readers.paths import read_text, refuse_pointer, require_few_links, require_ordinary_size
 from mbplugin.readers.unread import with_fixed_roots
@@ -316,6 +317,25 @@ def contacts_in(source: ModelSource) -> tuple[Contact, ...]:
         )
     found: tuple[Contact, ...] = import_module(_CLIENTS).read_contact_points(client)
     return found
+
+
+def resting(source: ModelSource, scene: Scene) -> tuple[Scene, tuple[str, ...]]:
+    """Return the scene of a live client without its rates, and that they are left out, if it only buzzes.
+
+    Otherwise, and for any other source, return the scene unchanged and no sentence.
+    """
+    client = client_id(source)
+    if client is None or not scene.state.qd.any():
+        return scene, ()
+    speed: float | None = import_module(_CLIENTS).idle_speed(client, scene)
+    if speed is None:
+        return scene, ()
+    still = replace(scene, state=replace(scene.state, qd=np.zeros_like(scene.state.qd)))
+    sentence = (
+        f"every model moves with less energy than a time step of free fall gives it ({speed:.2g} m/s), and is taken as "
+        "at rest; pass its rates (qd=...) to have them"
+    )
+    return still, (Assumption(sentence, "the client taken as at rest (qd=...)"),)
 
 
 def in_memory(source: object) -> str:

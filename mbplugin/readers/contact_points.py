@@ -9,19 +9,22 @@ collision shapes. Smaller deviations are taken as stated, and said.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from mbplugin.errors import BadUsage
 from mbplugin.model.mechanism import WORLD, Mechanism
-from mbplugin.model.mechanism.kinematics import BodyPoses, rigid_groups
+from mbplugin.model.mechanism.kinematics import BodyPoses, forward, rigid_groups
 from mbplugin.model.mechanism.pair import Contact
 from mbplugin.model.scene import Scene, Shape
 from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.phrases import Assumption, counted, listed
+from mbplugin.readers import ModelSource, client_id, contacts_in, resting
 from mbplugin.readers.meshes import UnusableMesh, mesh_file, read_mesh
+from mbplugin.readers.standing import ContactLike, Stance, read_contacts, stance_of
 
 #: Distance of a point from the collision shapes that is accepted, relative to their size, and at least, m.
 _OFF, _OFF_AT_LEAST = 0.02, 1e-3
@@ -37,6 +40,71 @@ _GENERIC = np.array([0.5377, 0.7317, 0.4193])
 
 #: Distance of a point from a shape: to its surface, and to that of its convex hull; negative inside, m.
 _Distances = tuple[float, float]
+
+
+def touching_scene(
+    scene: Scene,
+    source: ModelSource,
+    q: Array,
+    contacts: Iterable[ContactLike] | bool,
+    stance: Iterable[str] | bool | None,
+    friction: float | None,
+) -> tuple[Scene, Stance | None]:
+    """Add the contacts of a call to a scene: stated ones, those of a live client, and those of a stance.
+
+    Parameters
+    ----------
+    scene, source : Scene and ModelSource
+        The scene, and what it was read from.
+    q : (nq,) array
+        The closed pose.
+    contacts : iterable or bool
+        Contacts, or mappings with the keys of a scene's ``[[contact]]``. True takes those of a live PyBullet client,
+        or requires that the scene has some.
+    stance : iterable of str or bool, optional
+        Links whose lowest points touch the ground, or patterns; True selects the lowest links.
+    friction : float, optional
+        Coefficient of friction of the stance.
+
+    Raises
+    ------
+    BadUsage, UnknownName, BadNumber
+        A contact is impossible or there is none, a link is unknown, or the base of a robot with a stance is fixed.
+    """
+    mech, poses = scene.mechanism, forward(scene.mechanism, q)
+    of_engine = contacts_in(source) if contacts is True and client_id(source) is not None else ()
+    stated = () if isinstance(contacts, bool) else tuple(contacts)
+    if contacts is True and not (of_engine or scene.contacts or stance):
+        raise BadUsage(
+            f"{mech.name!r} has no contacts",
+            expected="contacts as tables, a scene with them, or a live client in which bodies touch",
+        )
+    ground = None
+    if stance:
+        if all(joint.pair is not None for joint in mech.tree.joints):
+            raise BadUsage(
+                f"a stance is given for {mech.name!r}, whose base is fixed",
+                expected="a robot with a free base",
+                remedy="free it (base='free' or --base free), or leave the stance out",
+            )
+        links = None if isinstance(stance, bool) else tuple(stance)
+        ground = stance_of(scene, mech, poses, links, friction)
+    elif friction is not None:
+        raise BadUsage(
+            "a coefficient of friction is given, but no stance", expected="stance (--stance) as well"
+        )
+    # one call, so that no two have one name
+    standing = [replace(contact, name="") for contact in ground.contacts] if ground else []
+    together = read_contacts(mech, (*scene.contacts, *stated, *of_engine, *standing))
+    first = len(scene.contacts)
+    compare_points(scene, mech, poses, together[first : first + len(stated)])
+    if not of_engine:
+        require_different(together, mech, poses)
+    else:
+        scene, _ = resting(source, scene)
+    # an arm on feet is not bolted down
+    open_base = scene.base_open and ground is None
+    return replace(scene, contacts=together, base_open=open_base), ground
 
 
 def compare_points(

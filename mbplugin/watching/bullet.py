@@ -32,6 +32,7 @@ _STILL = 1e-3
 _ONE_STEP, _ROUNDING = 1e-4, 1e-9
 #: PyBullet's damping of all bodies, which a script can change and no getter reports.
 _DRAG = 0.04
+_NO_LOAD = (0.0,) * 6
 _GEAR = 6
 _SOFT = 3
 
@@ -414,8 +415,9 @@ class BulletSource:
                 positions[layout.columns] = [x[0] for x in own]
                 drives[layout.columns] = [x[3] for x in own]
         drives[layout.open_columns] = np.nan
-        on = any(any(x[2]) for x in joints)
-        sensed = np.array([x[2] for x in joints]) if on else np.zeros((len(joints), 6))
+        loads = [x[2] for x in joints]
+        on = loads.count(_NO_LOAD) < len(loads)
+        sensed = np.array(loads) if on else np.zeros((len(joints), 6))
         state = _State(geometry, twists, rates_of(s, geometry, twists), positions)
         return state, drives, sensed
 

@@ -42,14 +42,15 @@ class Interval:
 def intervals_of(n: Numbers) -> dict[RowLabel, Interval]:
     """Return the interval of each force of closures, contacts, held joints and tree pairs; equal ends if determined.
 
-    Empty if the motion since the last update is unknown, or if forces that cannot be read move the mechanism.
+    Empty if the motion since the last update is unknown, if forces that cannot be read move the mechanism, or if
+    contacts may transmit moments of rolling and spinning friction, which no engine reports.
 
     Raises
     ------
     MbPluginError
         The linear programs have no solution.
     """
-    if n.wrenches is None:
+    if n.wrenches is None or n.unread_moments.any():
         return {}
     s, g = n.structure, n.reading.geometry
     mech = with_held(with_contacts(n), _locks(n))

@@ -30,6 +30,8 @@ _FULL = 0.95
 _AT_LIMIT = 1e-3
 #: An entry of a self-stress below this is none: contacts of engines lie beside their planes by their penetration.
 _NEGLIGIBLE = 1e-3
+#: Moments of rolling and spinning friction up to this, relative to force and length, leave the other forces alone.
+_SPINS = 0.02
 #: Rows of a block up to which uniqueness is decided at every update.
 MOST_ROWS = 200
 Kind = Literal["pulls", "friction", "effort", "determined", "balance", "interval", "drift"]
@@ -172,6 +174,14 @@ class Numbers:
     def scale(self) -> Array:
         """Size (nv,) of each generalized force, N and N·m."""
         return np.where(self.structure.turn, self.force * self.length, self.force)
+
+    @cached_property
+    def unread_moments(self) -> AnyArray:
+        """Which contacts (k,) may transmit moments of rolling and spinning friction that no engine reports."""
+        t = self.reading.touching
+        if not t.spin.any():
+            return np.zeros(len(t), dtype=bool)
+        return np.asarray(t.spin * np.maximum(self.rows.normal, 0.0) > _SPINS * self.force * self.length)
 
     @cached_property
     def verdict(self) -> Verdict:
@@ -328,7 +338,9 @@ def _states(s: Structure, reading: Reading, length: float) -> tuple[AnyArray, Ar
     def at_point(body: AnyArray) -> Array:
         return V_all[body, :3] + cross(V_all[body, 3:], t.point - C_all[body])
 
-    v = at_point(t.body) - at_point(t.on)
+    v = at_point(t.body)
+    if (t.on >= 0).any():
+        v -= at_point(t.on)
     limit = _STILL * float(np.sqrt(np.sqrt(reading.gravity @ reading.gravity) * length))
     along = np.einsum("ij,ij->i", v, t.normal)
     normal = np.einsum("ij,ij->i", t.force, t.normal)

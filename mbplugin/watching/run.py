@@ -35,6 +35,10 @@ if TYPE_CHECKING:
 
 #: Updates that are kept for a plot; the log has all of them.
 _KEPT = 20_000
+#: Sets of contacts whose labels are kept.
+_LABELS = 256
+#: Bodies in a note.
+_NAMED = 4
 
 
 @checked
@@ -183,10 +187,10 @@ class Watch:
         self.log, self.closed = log, False
         self.overlay: Overlay | None = None
         self._key, self._hooks = key, hooks
-        self._told = False
+        self._told = self._spins_told = False
         self._lock = RLock()
         self._length: tuple[Structure | None, float] = (None, 1.0)
-        self._names: tuple[Any, tuple[RowLabel, ...]] = (None, ())
+        self._names: dict[Any, tuple[RowLabel, ...]] = {}
 
     def __repr__(self) -> str:
         facts = [counted(self.updates, "update"), counted(len(self.marks), "marked force")]
@@ -224,10 +228,18 @@ class Watch:
                 remedy="take shorter time steps, or start again from an earlier state",
             )
         if self.source.rebuilt:
+            self._names.clear()
             self.note(f"at {reading.time:.4g} s {self.source.rebuilt}: the structure was read again")
         if self.source.soft:
             self.note(f"soft bodies are not watched, nor contacts with them: {listed(self.source.soft)}")
         numbers = evaluate(s, reading, self._length_of(s, reading))
+        if not self._spins_told and (spins := numbers.unread_moments).any():
+            self._spins_told = True
+            bodies = dict.fromkeys(s.mech.bodies[k].name for k in reading.touching.body[spins].tolist())
+            self.note(
+                f"contacts of {listed(list(bodies), _NAMED)} have rolling or spinning friction, whose moments PyBullet "
+                "does not report: no intervals are computed while they carry a load"
+            )
         if isinstance(self.source, BulletSource) and self.source.silent and not self._told:
             self._told = self._tell_of_sensors(numbers, self.source.sensor_pairs)
         decided = len(numbers.rows.J) <= MOST_ROWS
@@ -295,7 +307,7 @@ class Watch:
         return self._length[1]
 
     def _labels(self, made: Update) -> tuple[RowLabel, ...]:
-        """Return the labels of the rows, kept while the same bodies touch."""
+        """Return the labels of the rows, kept for the bodies that touch: contacts of a robot that buzzes come back."""
         n = made.numbers
         key = (
             id(n.structure),
@@ -303,9 +315,11 @@ class Watch:
             n.rows.contact.tobytes(),
             n.rows.part.tobytes(),
         )
-        if key != self._names[0]:
-            self._names = key, tuple(row_labels(n))
-        return self._names[1]
+        if key not in self._names:
+            if len(self._names) == _LABELS:
+                self._names.clear()
+            self._names[key] = tuple(row_labels(n))
+        return self._names[key]
 
     def note(self, sentence: str) -> None:
         """Keep a sentence, once."""

@@ -98,7 +98,8 @@ class Update:
     def intervals(self) -> Mapping[RowLabel, Interval]:
         """What each force may be under the inequalities, by (constraint, component), N and N·m.
 
-        Solved by linear programs when it is first asked for, which takes tens of milliseconds and more.
+        Solved by linear programs when it is first asked for, which takes tens of milliseconds and more. Empty if the
+        motion is unknown, or if forces that cannot be read move the mechanism or hold it at a contact.
 
         Raises
         ------

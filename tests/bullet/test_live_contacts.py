@@ -14,6 +14,7 @@ pytestmark = pytest.mark.bullet
 
 #: A table of 20 kg whose legs stand on balls, its load off the middle.
 CORNERS = ((0.5, 0.3), (-0.5, 0.3), (-0.5, -0.3), (0.5, -0.3))
+CONTACT_RULES = ["MB302", "MB303", "MB304"]
 MASS, COM, HEIGHT, RADIUS, MU = 20.0, (0.1, 0.05), 0.7, 0.03, 0.5
 LEGS = "".join(
     f'<collision><origin xyz="{x} {y} {RADIUS - HEIGHT}"/><geometry><sphere radius="{RADIUS}"/></geometry></collision>'
@@ -147,3 +148,33 @@ def test_a_falling_client_without_contacts_is_refused(client, tmp_path):
     client.load(file, [0, 0, 3])
     with pytest.raises(BadUsage, match="falls"):
         mb.reactions(client.id, contacts=True)
+
+
+def test_a_robot_that_stands_in_a_client_is_judged(client, tmp_path):
+    settled(client, tmp_path)
+    assert not mb.lint(client.id, select=CONTACT_RULES).findings
+    report = mb.lint(client.id, contacts=True, select=CONTACT_RULES)
+    assert [f.code for f in report.findings] == ["MB303"]
+    live, bounds = mb.reactions(client.id, contacts=True), report.findings[0].evidence["bounds_N"]
+    assert len(bounds) == 4
+    for name, one in bounds.items():
+        assert one["cn"] == pytest.approx([live[name]["cn"].lower, live[name]["cn"].upper], abs=1e-6)
+
+
+def test_what_buzzes_is_at_rest_and_what_slides_is_not(client, tmp_path):
+    body = settled(client, tmp_path)
+    step = 9.81 / 240
+    client.resetBaseVelocity(body, [0.9 * step, 0, 0], [0, 0, 0])
+    calm = mb.reactions(client.id, contacts=True)
+    assert not calm.qd.any() and any("taken as at rest" in note for note in calm.notes)
+    mech = mb.load(client.id).mechanism
+    inertia = mech.bodies[mech.body_index["table/top"]].I_C[2, 2]
+    for factor, rests in ((0.9, True), (1.2, False)):
+        client.resetBaseVelocity(body, [0, 0, 0], [0, 0, factor * step * np.sqrt(MASS / inertia)])
+        report = mb.lint(client.id, contacts=True, select=CONTACT_RULES)
+        assert bool(np.any(report.scene.state.qd)) is not rests
+    client.resetBaseVelocity(body, [1.2 * step, 0, 0], [0, 0, 0])
+    scene = mb.load(client.id)
+    assert scene.state.qd[0] == pytest.approx(1.2 * step, rel=1e-6)
+    moving = mb.lint(client.id, contacts=True, select=CONTACT_RULES)
+    assert np.any(moving.scene.state.qd) and "MB303" not in [f.code for f in moving.findings]

@@ -52,3 +52,23 @@ def test_the_largest_loads_are_printed_saved_and_written(motion, tmp_path):
 def test_options_that_do_not_belong_together_are_one_sentence(motion, options, words):
     found = call("reactions", FOUR_BAR, *(motion if one == "MOTION" else one for one in options))
     assert found.code == 2 and words in found.err and found.out == ""
+
+
+def test_an_arm_that_a_motion_holds_is_bolted_down_as_in_reactions(tmp_path):
+    mass = '<inertial><mass value="2"/><inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial>'
+    file, motion = tmp_path / "arm.urdf", tmp_path / "motion.npz"
+    file.write_text(
+        f'<robot name="arm"><link name="base">{mass}</link><link name="arm">{mass}</link>'
+        '<joint name="j" type="revolute"><parent link="base"/><child link="arm"/><axis xyz="0 1 0"/>'
+        '<limit lower="-3" upper="3" effort="90" velocity="9"/></joint></robot>'
+    )
+    simulated = ("simulate", str(file), "--duration", "0.01", "--save", str(motion))
+    assert call(*simulated, "--base", "fixed").code == 0
+    fixed = call("reactions", str(file), "--envelope", str(motion))
+    assert fixed.code == 0 and "base is taken as fixed to the ground" in fixed.out.split("\n\n")[0]
+    stated = call("reactions", str(file), "--base", "fixed", "--envelope", str(motion))
+    assert stated.code == 0 and fixed.out.partition("\n\n")[2] == stated.out
+    # the motion of a base that falls says so itself
+    assert call(*simulated, "--force").code == 0
+    free = call("reactions", str(file), "--envelope", str(motion))
+    assert free.code == 0 and "taken as fixed" not in free.out

@@ -209,3 +209,54 @@ def test_a_joint_of_mujoco_that_is_not_explained() -> None:
         _ = watch.update().intervals
         assert {"balance", "interval"} <= {mark.kind for mark in watch.latest.marks}
         assert np.isfinite(watch.latest.numbers.force)
+
+
+@pytest.mark.parametrize("spins", [True, False])
+def test_spinning_friction_holds_what_no_force_at_a_point_can(
+    client: Client, tmp_path: Path, spins: bool
+) -> None:
+    """A block between two points, its centre of mass beside their line, hangs by a moment that nobody reports."""
+    mass = '<inertial><mass value="0.1"/><inertia ixx="1e-4" iyy="1e-4" izz="1e-4" ixy="0" ixz="0" iyz="0"/></inertial>'
+    ball = '<collision><geometry><sphere radius="0.005"/></geometry></collision>'
+    fingers = "".join(
+        f'<link name="{name}">{mass}{ball}</link><joint name="{name}" type="prismatic"><parent link="palm"/>'
+        f'<child link="{name}"/><origin xyz="0 {way * 0.025} 0"/><axis xyz="0 {-way} 0"/>'
+        '<limit lower="-0.05" upper="0.05" effort="50" velocity="1"/></joint>'
+        for name, way in (("left", 1), ("right", -1))
+    )
+    file = tmp_path / "hand.urdf"
+    file.write_text(f'<robot name="hand"><link name="palm">{mass}</link>{fingers}</robot>')
+    client.bullet.setPhysicsEngineParameter(
+        numSolverIterations=200, solverResidualThreshold=0, physicsClientId=client.id
+    )
+    client.setGravity(0, 0, -9.81 if spins else 0)
+    hand = client.load(file, [0, 0, 1], useFixedBase=True)
+    box = client.createCollisionShape(client.GEOM_BOX, halfExtents=[0.05, 0.02, 0.05])
+    block = client.createMultiBody(
+        0.5, box, basePosition=[0.02, 0, 1], baseInertialFramePosition=[0.02, 0, 0]
+    )
+    friction = {"lateralFriction": 1.0, "spinningFriction": 0.5 if spins else 0.0}
+    client.changeDynamics(block, -1, **friction)
+    for joint in range(2):
+        client.changeDynamics(hand, joint, **friction)
+        client.setJointMotorControl2(hand, joint, client.VELOCITY_CONTROL, targetVelocity=0.05, force=20)
+    with mb.watch(client.id, every=1, intervals=1) as watch:
+        for _ in range(200):
+            client.stepSimulation()
+    update = watch.latest
+    assert len(update.numbers.reading.touching) == 2 and update.balanced and not update.marks
+    # 0.5 kg at 20 mm need 0.098 N·m; two points on a line give none about it
+    unread = any("spinning friction" in note for note in watch.notes)
+    assert unread is spins and bool(update.intervals) is not spins
+
+
+def test_feet_with_rolling_friction_have_no_intervals(client: Client, tmp_path: Path) -> None:
+    """Points alone could hold the table, but the moments at its feet may carry a part of the load."""
+    body = table(client, tmp_path)
+    with mb.watch(client.id, every=1) as watch:
+        for friction in (0.0, 0.5):
+            client.changeDynamics(body, -1, rollingFriction=friction)
+            for _ in range(200):
+                client.stepSimulation()
+            assert bool(watch.latest.intervals) is (friction == 0.0)
+        assert sum("rolling or spinning" in note for note in watch.notes) == 1

@@ -174,7 +174,7 @@ def _with_constraints(
 
 
 def _with_actions(scene: Scene, source: SceneSource, tables: SceneFile) -> Scene:
-    """Add the loads, stiffness, misfits, limits, brakes, ramps, payloads, actuators, springs, holds and timed locks."""
+    """Add contacts, loads, stiffness, misfits, limits, brakes, ramps, payloads, actuators, springs, holds, locks."""
     pairs, bodies = scene.mechanism.pair_by_name, dict.fromkeys(scene.mechanism.body_index)
     bodies.pop("world")
     with_brakes = (*scene.brakes, *actions.brakes(source, tables, pairs))
@@ -182,9 +182,14 @@ def _with_actions(scene: Scene, source: SceneSource, tables: SceneFile) -> Scene
     with_ramps = (*scene.ramps, *actions.ramps(source, tables, pairs))
     check_acting(source, tables, pairs)
     later = tuple(lock for lock in actions.locks(source, tables, pairs) if not lock.for_good)
+    touching = actions.contacts(source, tables, scene.mechanism)
+    lines = {
+        ("constraint", contact.name, ""): source.origin("contact", i) for i, contact in enumerate(touching)
+    }
     return replace(
         scene,
-        contacts=actions.contacts(source, tables, scene.mechanism),
+        contacts=touching,
+        origin={**scene.origin, **lines},
         loads=(*scene.loads, *actions.loads(source, tables, bodies)),
         stiffness=(*scene.stiffness, *actions.stiffness(source, tables, pairs, bodies)),
         brakes=with_brakes,

@@ -271,6 +271,12 @@ class _SuppressedFinding(Part):
     reason: str = key(read="ignore.reason")
 
 
+class _Stance(Part):
+    links: list[str] = key("whose lowest points touch the ground")
+    friction: Size = key("coefficient of friction of these contacts")
+    assumed_friction: bool = key("whether the coefficient is assumed, not stated")
+
+
 class _Decision(Part):
     joint: str
     unique: bool
@@ -343,6 +349,9 @@ class _Run(Document):
     rounding: _MisfitEffect | None = key(
         "with --verbose: what rounded angles cost together; the misfit is the largest gap that they make",
         optional=True,
+    )
+    stance: _Stance | None = key(
+        "with --stance: the links on which the robot was taken as standing", optional=True
     )
     dca: _Dca = key("the divide-and-conquer test, where it was the method", optional=True)
 

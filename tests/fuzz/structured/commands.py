@@ -70,6 +70,8 @@ COMMANDS: dict[str, Command] = {
             "--target": one_of("mujoco", "newton", "isaac", "gazebo", "drake", "pybullet"),
             "--collisions": None,
             "--misfit-limit": any_of(100, 1e-3),
+            "--stance": Asked.names,
+            "--friction": any_of(0.5, 0.0),
             "--quiet": None,
             "--verbose": None,
             "--max-seconds": any_of(60, 1e-6, 900),
