@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
+from functools import cached_property
 from itertools import pairwise
 from operator import is_
 from threading import Lock
@@ -229,7 +230,7 @@ class CompiledStop:
         self._patient = patient
         self.scenario, self.rtol, self.atol = scenario, rtol, atol
         self._brakes, self._payloads = tuple[JointBrake, ...](), tuple[Payload, ...]()
-        self._nominal, self._laws = dict[str, AnyArray](), dict[str, Array]()
+        self._nominal = dict[str, AnyArray]()
         forces = tuple(brake.force() for brake in scenario.brakes)
         actions = replace(scenario.actions, brakes=forces)
         self.model = tree_model(scenario.mech, actions, q=scenario.q)
@@ -285,17 +286,17 @@ class CompiledStop:
     def set_brakes(self, brakes: tuple[JointBrake, ...]) -> None:
         """Replace the parameters of the brakes, which stay on the same joints."""
         own = self._own
-        if brakes is not self._brakes:
-            self._brakes = brakes
-            laws = [free + brake.law for free, brake in zip(self._free_laws, brakes, strict=True)]
-            store_laws(self._s["braked"], laws, own)
-            self._s["power_off"][own] = [brake.delay for brake in brakes]
-            self._s["engagement_time"][own] = [brake.engagement_time for brake in brakes]
-            self._nominal = {name: self._s[name][own] for name in _OF_BRAKES}
-            self._laws = {part: np.array([getattr(brake.law, part) for brake in brakes]) for part in SCALED}
-        # many stops in one call leave those of the last one
-        for name, values in self._nominal.items():
-            self._s[name][own] = values
+        if brakes is self._brakes:
+            # many stops in one call leave those of the last one
+            for name, values in self._nominal.items():
+                self._s[name][own] = values
+            return
+        self._brakes = brakes
+        laws = [free + brake.law for free, brake in zip(self._free_laws, brakes, strict=True)]
+        store_laws(self._s["braked"], laws, own)
+        self._s["power_off"][own] = [brake.delay for brake in brakes]
+        self._s["engagement_time"][own] = [brake.engagement_time for brake in brakes]
+        self._nominal = {name: self._s[name][own] for name in _OF_BRAKES}
 
     def set_payloads(self, payloads: tuple[Payload, ...]) -> None:
         """Replace the payloads."""
@@ -356,12 +357,21 @@ class CompiledStop:
             return self._part_of(starts, brakes, payloads)
         ends = np.linspace(0, len(starts), len(helpers) + 2).astype(int).tolist()
         own, *others = (starts.part(slice(*at)) for at in pairwise(ends))
-        with ThreadPoolExecutor(len(helpers)) as threads:
-            waiting = [
-                threads.submit(helper._part_of, part, brakes, payloads)
-                for helper, part in zip(helpers, others, strict=True)
-            ]
-            return Stops.joined([self._part_of(own, brakes, payloads), *(one.result() for one in waiting)])
+        waiting = [
+            helper._thread.submit(helper._part_of, part, brakes, payloads)
+            for helper, part in zip(helpers, others, strict=True)
+        ]
+        try:
+            parts = [self._part_of(own, brakes, payloads)]
+        finally:
+            # nothing goes on in a thread after the call
+            wait(waiting)
+        return Stops.joined([*parts, *(one.result() for one in waiting)])
+
+    @cached_property
+    def _thread(self) -> ThreadPoolExecutor:
+        """The thread of a helper, kept for its next call: to start one takes as long as ten stops."""
+        return ThreadPoolExecutor(1)
 
     def _part_of(
         self, starts: StopStarts, brakes: tuple[JointBrake, ...], payloads: tuple[Payload, ...]
@@ -373,8 +383,9 @@ class CompiledStop:
         braked = np.empty((len(starts), len(own)), dtype=RESISTANCE)
         braked[:] = s["braked"][own]
         free = s["free"][own]
-        for part, values in self._laws.items():
-            braked[part] = free[part] + starts.torque_factors * values
+        for part in SCALED:
+            own_laws = np.array([getattr(brake.law, part) for brake in brakes])
+            braked[part] = free[part] + starts.torque_factors * own_laws
         times = late * s["power_off"][own], late * s["engagement_time"][own]
         return self._computed(starts, braked, times, self._carried(payloads, starts.shares))
 
