@@ -239,7 +239,8 @@ class CompiledStop:
         self._own_indices = np.array(self._own, dtype=np.int64)
         self._free_laws = [law_of(self._s[n]["free"]) for n in self._own]
         bare = find_composites(scenario.mech)
-        self._bare = self._loaded = composite_records(scenario.mech, bare)
+        records = composite_records(scenario.mech, bare)
+        self._bare = self._loaded = {name: records[name].copy() for name in _OF_PAYLOADS}
         self._masses = carried_masses(scenario.mech, bare.of_body, bare.X_KL, len(bare.composites))
         n, nv = len(self._s), len(self.model.rates)
         self._kernel_state = _with_workspace(
@@ -296,19 +297,19 @@ class CompiledStop:
         store_laws(self._s["braked"], laws, own)
         self._s["power_off"][own] = [brake.delay for brake in brakes]
         self._s["engagement_time"][own] = [brake.engagement_time for brake in brakes]
-        self._nominal = {name: self._s[name][own] for name in _OF_BRAKES}
+        self._nominal = {}
 
     def set_payloads(self, payloads: tuple[Payload, ...]) -> None:
         """Replace the payloads."""
         composites, now = self.model.composites, self._payloads
         if len(now) != len(payloads) or not all(map(is_, now, payloads)):
-            self._payloads, loaded = payloads, self._bare.copy()
+            self._payloads, loaded = payloads, {name: values.copy() for name, values in self._bare.items()}
             for k, (mass, com, inertia) in self._masses.with_payloads(payloads).items():
                 loaded["mass"][k], loaded["com"][k], loaded["inertia"][k] = mass, com, inertia
                 loaded["weight"][k] = mass * self.scenario.mech.gravity
             self._loaded = loaded
-        for name in _OF_PAYLOADS:
-            composites[name] = self._loaded[name]
+        for name, values in self._loaded.items():
+            composites[name] = values
 
     def stop(self, q: Array, qd: Array) -> StopSummary:
         """Return the result of a category-0 stop from q (nq,) and qd (nv,)."""
@@ -355,6 +356,9 @@ class CompiledStop:
         """Return the results of the compiled loop for k starts; arguments as for :meth:`stops`."""
         if not helpers:
             return self._part_of(starts, brakes, payloads)
+        # compiled before any thread starts: Ctrl-C interrupts a compilation in the main thread only
+        for prepare in (called_addresses, loop_address, compiled_stops):
+            prepare()
         ends = np.linspace(0, len(starts), len(helpers) + 2).astype(int).tolist()
         own, *others = (starts.part(slice(*at)) for at in pairwise(ends))
         waiting = [
@@ -380,6 +384,7 @@ class CompiledStop:
         self.set_brakes(brakes)
         self.set_payloads(payloads)
         s, own, late = self._s, self._own, starts.delay_factors
+        self._nominal = self._nominal or {name: s[name][own] for name in _OF_BRAKES}
         braked = np.empty((len(starts), len(own)), dtype=RESISTANCE)
         braked[:] = s["braked"][own]
         free = s["free"][own]
