@@ -148,7 +148,7 @@ BackendOption = Annotated[
 Threads = Annotated[
     int, typer.Option("--jobs", metavar="K", help="Threads, for the same result; -1: all cores.")
 ]
-Jobs = Annotated[int, typer.Option(metavar="K", help="Processes; -1: all cores.")]
+Jobs = Annotated[int, typer.Option(metavar="K", help="Processes or threads; -1: all cores.")]
 Address = Annotated[
     str | None,
     typer.Option(metavar="HOST:PORT", help="Address of dask's scheduler or of ray; default: this machine."),

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
+from functools import cached_property
 from itertools import pairwise
+from operator import is_
 from threading import Lock
 from typing import Protocol
 
@@ -72,6 +74,9 @@ from mbplugin.stopping.zones import StopMotion, motion_of_pieces
 #: Least number of stops that are worth a thread.
 _LEAST_PER_THREAD = 8
 _COMPILING = Lock()
+#: The parameters of a joint that a brake changes, and those of a composite body that a payload changes.
+_OF_BRAKES = ("braked", "power_off", "engagement_time")
+_OF_PAYLOADS = ("mass", "com", "inertia", "weight")
 
 
 # Stops of one robot in any category, each with its own brakes and payloads, computed by the compiled loop.
@@ -224,7 +229,8 @@ class CompiledStop:
     ) -> None:
         self._patient = patient
         self.scenario, self.rtol, self.atol = scenario, rtol, atol
-        self._brakes, self._payloads = scenario.brakes, scenario.actions.payloads
+        self._brakes, self._payloads = tuple[JointBrake, ...](), tuple[Payload, ...]()
+        self._nominal = dict[str, AnyArray]()
         forces = tuple(brake.force() for brake in scenario.brakes)
         actions = replace(scenario.actions, brakes=forces)
         self.model = tree_model(scenario.mech, actions, q=scenario.q)
@@ -233,7 +239,8 @@ class CompiledStop:
         self._own_indices = np.array(self._own, dtype=np.int64)
         self._free_laws = [law_of(self._s[n]["free"]) for n in self._own]
         bare = find_composites(scenario.mech)
-        self._bare = composite_records(scenario.mech, bare)
+        records = composite_records(scenario.mech, bare)
+        self._bare = self._loaded = {name: records[name].copy() for name in _OF_PAYLOADS}
         self._masses = carried_masses(scenario.mech, bare.of_body, bare.X_KL, len(bare.composites))
         n, nv = len(self._s), len(self.model.rates)
         self._kernel_state = _with_workspace(
@@ -259,6 +266,7 @@ class CompiledStop:
             scenario.mech, scenario.tool, Pose(np.eye(3), scenario.tool_point)
         )
         self.set_brakes(scenario.brakes)
+        self.set_payloads(scenario.actions.payloads)
 
     @property
     def chain(self) -> tuple[TreeJoint, ...]:
@@ -278,21 +286,30 @@ class CompiledStop:
 
     def set_brakes(self, brakes: tuple[JointBrake, ...]) -> None:
         """Replace the parameters of the brakes, which stay on the same joints."""
+        own = self._own
+        if brakes is self._brakes:
+            # many stops in one call leave those of the last one
+            for name, values in self._nominal.items():
+                self._s[name][own] = values
+            return
         self._brakes = brakes
         laws = [free + brake.law for free, brake in zip(self._free_laws, brakes, strict=True)]
-        store_laws(self._s["braked"], laws, self._own)
-        self._s["power_off"][self._own] = [brake.delay for brake in brakes]
-        self._s["engagement_time"][self._own] = [brake.engagement_time for brake in brakes]
+        store_laws(self._s["braked"], laws, own)
+        self._s["power_off"][own] = [brake.delay for brake in brakes]
+        self._s["engagement_time"][own] = [brake.engagement_time for brake in brakes]
+        self._nominal = {}
 
     def set_payloads(self, payloads: tuple[Payload, ...]) -> None:
         """Replace the payloads."""
-        self._payloads = payloads
-        composites, bare = self.model.composites, self._bare
-        for name in ("mass", "com", "inertia", "weight"):
-            composites[name] = bare[name]
-        for k, (mass, com, inertia) in self._masses.with_payloads(payloads).items():
-            composites["mass"][k], composites["com"][k], composites["inertia"][k] = mass, com, inertia
-            composites["weight"][k] = mass * self.scenario.mech.gravity
+        composites, now = self.model.composites, self._payloads
+        if len(now) != len(payloads) or not all(map(is_, now, payloads)):
+            self._payloads, loaded = payloads, {name: values.copy() for name, values in self._bare.items()}
+            for k, (mass, com, inertia) in self._masses.with_payloads(payloads).items():
+                loaded["mass"][k], loaded["com"][k], loaded["inertia"][k] = mass, com, inertia
+                loaded["weight"][k] = mass * self.scenario.mech.gravity
+            self._loaded = loaded
+        for name, values in self._loaded.items():
+            composites[name] = values
 
     def stop(self, q: Array, qd: Array) -> StopSummary:
         """Return the result of a category-0 stop from q (nq,) and qd (nv,)."""
@@ -320,15 +337,7 @@ class CompiledStop:
 
         Each of the ``helpers``, see :meth:`another`, computes an equal part of them in a thread of its own.
         """
-        ends = np.linspace(0, len(starts), len(helpers) + 2).astype(int).tolist()
-        own, *others = (starts.part(slice(*at)) for at in pairwise(ends))
-        with ThreadPoolExecutor(len(helpers) + 1) as threads:
-            waiting = [
-                threads.submit(helper._part_of, part, brakes, payloads)
-                for helper, part in zip(helpers, others, strict=True)
-            ]
-            parts = [self._part_of(own, brakes, payloads), *(one.result() for one in waiting)]
-        stops = Stops.joined(parts)
+        stops = self._in_threads(starts, brakes, payloads, helpers)
         for k in np.flatnonzero(stops.is_broken).tolist() if self._patient else ():
             self.set_brakes(starts.brakes(k, brakes))
             self.set_payloads(tuple(payload.scaled(float(starts.shares[k])) for payload in payloads))
@@ -337,6 +346,37 @@ class CompiledStop:
         self.set_payloads(payloads)
         return stops
 
+    def _in_threads(
+        self,
+        starts: StopStarts,
+        brakes: tuple[JointBrake, ...],
+        payloads: tuple[Payload, ...],
+        helpers: Sequence[CompiledStop],
+    ) -> Stops:
+        """Return the results of the compiled loop for k starts; arguments as for :meth:`stops`."""
+        if not helpers:
+            return self._part_of(starts, brakes, payloads)
+        # compiled before any thread starts: Ctrl-C interrupts a compilation in the main thread only
+        for prepare in (called_addresses, loop_address, compiled_stops):
+            prepare()
+        ends = np.linspace(0, len(starts), len(helpers) + 2).astype(int).tolist()
+        own, *others = (starts.part(slice(*at)) for at in pairwise(ends))
+        waiting = [
+            helper._thread.submit(helper._part_of, part, brakes, payloads)
+            for helper, part in zip(helpers, others, strict=True)
+        ]
+        try:
+            parts = [self._part_of(own, brakes, payloads)]
+        finally:
+            # nothing goes on in a thread after the call
+            wait(waiting)
+        return Stops.joined([*parts, *(one.result() for one in waiting)])
+
+    @cached_property
+    def _thread(self) -> ThreadPoolExecutor:
+        """The thread of a helper, kept for its next call: to start one takes as long as ten stops."""
+        return ThreadPoolExecutor(1)
+
     def _part_of(
         self, starts: StopStarts, brakes: tuple[JointBrake, ...], payloads: tuple[Payload, ...]
     ) -> Stops:
@@ -344,14 +384,13 @@ class CompiledStop:
         self.set_brakes(brakes)
         self.set_payloads(payloads)
         s, own, late = self._s, self._own, starts.delay_factors
+        self._nominal = self._nominal or {name: s[name][own] for name in _OF_BRAKES}
         braked = np.empty((len(starts), len(own)), dtype=RESISTANCE)
         braked[:] = s["braked"][own]
-        free, laws = (
-            s["free"][own],
-            {p: np.array([getattr(brake.law, p) for brake in brakes]) for p in SCALED},
-        )
+        free = s["free"][own]
         for part in SCALED:
-            braked[part] = free[part] + starts.torque_factors * laws[part]
+            own_laws = np.array([getattr(brake.law, part) for brake in brakes])
+            braked[part] = free[part] + starts.torque_factors * own_laws
         times = late * s["power_off"][own], late * s["engagement_time"][own]
         return self._computed(starts, braked, times, self._carried(payloads, starts.shares))
 

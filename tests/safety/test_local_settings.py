@@ -119,7 +119,19 @@ def test_processes_of_a_sweep_find_none_either(folders: tuple[Path, Path], scrip
         pytest.importorskip(module)
     tables = []
     for folder in folders:
-        varied = ("--number", "300", "--q-spread", "0.1", "--jobs", "2", "--output-format", "json")
+        # in category 0 threads compute them
+        varied = (
+            "--category",
+            "1",
+            "--number",
+            "300",
+            "--q-spread",
+            "0.1",
+            "--jobs",
+            "2",
+            "--output-format",
+            "json",
+        )
         done = run(folder, "sweep", ARM, "--out", "stops", *varied, script=script)
         assert (done.code, done.err) == (0, "")
         tables.append({file.name: file.read_bytes() for file in (folder / "stops").iterdir()})

@@ -79,10 +79,12 @@ def folder(tmp_path: Path) -> Folder:
     return made
 
 
+RAMP = ("--category", "1", "--deceleration", "j0=5")
 COMMANDS = [
     ("lint", ".", "--jobs", "2"),
     pytest.param(("crosscheck", "arm.scene.toml", "--duration", "0.05"), marks=pytest.mark.bullet),
-    ("sweep", "arm.scene.toml", "--out", "stops", "--number", "300", "--jobs", "2"),
+    # in category 0 threads compute them, and no process starts
+    ("sweep", "arm.scene.toml", *RAMP, "--out", "stops", "--number", "300", "--jobs", "2"),
     ("sweep", "arm.scene.toml", "--out", "stops", "--number", "2", "--jobs", "1", "--backend", "dask"),
     pytest.param(("view", "arm.scene.toml"), marks=pytest.mark.bullet),
 ]

@@ -7,6 +7,7 @@ import pytest
 from scipy.integrate import RK23
 
 from mbplugin.model.brake_law import Brake
+from mbplugin.model.mechanism.pair import Freedom
 from mbplugin.stopping.batch import CompiledStop
 from mbplugin.stopping.compiled import methods
 from mbplugin.stopping.many import StopSummary
@@ -73,3 +74,26 @@ def test_short_stretches_take_half_the_evaluations(
     assert both.outcome == alone.outcome
     assert np.abs(both.travels - alone.travels).max() < 1e-7
     assert np.abs(both.times - alone.times).max() < 1e-7
+
+
+@pytest.mark.parametrize(("stretch", "low"), [(0.0029, True), (0.0031, False), (0.02, False)])
+def test_only_stretches_below_three_milliseconds_count_as_short(
+    stretch: float, low: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A motion so smooth that one step of low order meets the tolerance in the longest of them, too."""
+    rod = arm((0.5,), gravity=0.0, limits=Freedom(damping=0.01))
+    scenario = make_scenario(rod, np.zeros(1), np.ones(1), brakes=[Brake("j0", 5.0, engagement=stretch)])
+    both = stop(scenario)
+    high = np.concatenate((methods()[:1], methods()[:1]))
+    high.setflags(write=False)
+    monkeypatch.setattr("mbplugin.stopping.batch.methods", lambda: high)
+    alone = stop(scenario)
+    assert (both.evaluations < alone.evaluations) == low
+    assert (both.evaluations == alone.evaluations) != low
+    inertia, rate, damping = 0.5**2 / 3, 1.0, 0.01
+    later = rate * np.exp(-damping / inertia * stretch)
+    # with the brake's torque the rate decays to a negative end, which it would reach after it is zero
+    rest = inertia / damping * np.log(1.0 + later * damping / 5.0)
+    travel = inertia / damping * (rate - later) + inertia / damping * later - 5.0 / damping * rest
+    assert both.times[0] == pytest.approx(stretch + rest, abs=1e-6)
+    assert both.travels[0] == pytest.approx(travel, abs=1e-7)

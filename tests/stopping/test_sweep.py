@@ -7,8 +7,10 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +19,7 @@ from command_line import ROOT
 from mbplugin.errors import BadUsage, MbPluginError
 from mbplugin.model.brake_law import Brake
 from mbplugin.stopping.run import make_scenario
-from mbplugin.stopping.sweep.plan import SweepPlan
+from mbplugin.stopping.sweep.plan import SweepPlan, finished
 from mbplugin.stopping.sweep.run import part_file, sweep
 from rod_arms import arm
 
@@ -53,6 +55,30 @@ def test_one_process_and_two_give_the_same_table(tmp_path: Path) -> None:
     times = one.table.column("time").to_numpy()
     assert one.quantiles["time"][0.5] == pytest.approx(np.median(times[rested]))
     assert times[one.worst["time"]] == times[rested].max()
+
+
+@pytest.mark.long
+def test_threads_and_processes_write_the_same_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Threads compute what is compiled, and no process starts for it; very many stops are left to processes."""
+    started: list[str] = []
+
+    def noted(joblib: Any, backend: str, work: Sequence[Any]) -> Iterator[Any]:
+        started.append(backend)
+        yield from finished(joblib, backend, work)
+
+    monkeypatch.setattr("mbplugin.stopping.sweep.run.finished", noted)
+    monkeypatch.setattr("mbplugin.stopping.sweep.run.cores", lambda: 3)
+    sweep(plan(), tmp_path / "one", jobs=1)
+    sweep(plan(60, 30), tmp_path / "wide", jobs=1)
+    sweep(plan(60, 30), tmp_path / "threads", jobs=-1)
+    assert not started
+    monkeypatch.setattr("mbplugin.stopping.sweep.run._MOST_IN_THREADS", 59)
+    sweep(plan(), tmp_path / "processes", jobs=2)
+    assert started == ["loky"]
+    for folder, same in (("one", "processes"), ("wide", "threads")):
+        files = sorted((tmp_path / folder).iterdir())
+        assert len(files) > 2
+        assert all(file.read_bytes() == (tmp_path / same / file.name).read_bytes() for file in files)
 
 
 @pytest.mark.long

@@ -180,7 +180,7 @@ def sweep(
     backend : "loky", "dask" or "ray"
         This machine's cores, or a cluster at ``address``.
     jobs : int
-        Number of processes; −1 for all cores.
+        Number of processes, or of threads where these are enough; −1 for all cores.
     progress : callable, optional
         Called with the number of stops done, and of all stops.
     **common : StopArguments

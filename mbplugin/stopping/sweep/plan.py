@@ -457,16 +457,21 @@ class Stopper(Protocol):
         """Return the motion of the last stop."""
 
 
-def stopper_of(scenario: Scenario) -> Stopper:
-    """Return a stopper that supports the robot."""
-    return _Compiled(scenario) if supports_compiled_stop(scenario) else _General(scenario)
+def stopper_of(scenario: Scenario, threads: int = 1) -> Stopper:
+    """Return a stopper that supports the robot; ``threads`` holds where :func:`stops_in_threads` is True."""
+    return _Compiled(scenario, threads) if supports_compiled_stop(scenario) else _General(scenario)
+
+
+def stops_in_threads(scenario: Scenario) -> bool:
+    """Return True if threads of one process compute stops side by side: in compiled code, without Python between."""
+    return scenario.category == 0 and supports_compiled_stop(scenario)
 
 
 class _Compiled(ArmStopper):
     """Computes stops of an arm whose joints each have one freedom and a brake."""
 
-    def __init__(self, scenario: Scenario) -> None:
-        super().__init__(CompiledStop(scenario))
+    def __init__(self, scenario: Scenario, threads: int) -> None:
+        super().__init__(CompiledStop(scenario), threads)
         self._start = scenario.q
 
     def stop(
@@ -585,9 +590,11 @@ def finished(joblib: Any, backend: str, work: Sequence[Any]) -> Iterator[Any]:
 
 def end_workers() -> None:
     """End the idle workers that loky keeps for reuse at once; otherwise they silently take seconds to end."""
-    from joblib.externals.loky import get_reusable_executor
+    from joblib.externals.loky import get_reusable_executor, reusable_executor
 
-    get_reusable_executor(reuse=True).shutdown(wait=True, kill_workers=True)
+    # a sweep in threads has none, and they would start only to be ended
+    if getattr(reusable_executor, "_executor", True) is not None:
+        get_reusable_executor(reuse=True).shutdown(wait=True, kill_workers=True)
 
 
 # Worker processes of a sweep end when the process that started them is gone.

@@ -18,15 +18,26 @@ from mbplugin.errors import BadUsage, MbPluginError, UnreadableFile
 from mbplugin.files import read_bounded, replacing, temporary_beside
 from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.phrases import one_line_repr, visible_one_line
-from mbplugin.processes.foreign import require_possible
+from mbplugin.processes.foreign import cores, require_possible
 from mbplugin.stopping import CONFIDENCE, SHARE, ToleranceBound, tolerance_bound
 from mbplugin.stopping.many import TIMES, TRAVELS
-from mbplugin.stopping.sweep.plan import Stopper, SweepPlan, finished, joblib_with, stopper_of, working
+from mbplugin.stopping.sweep.plan import (
+    Stopper,
+    SweepPlan,
+    finished,
+    joblib_with,
+    stopper_of,
+    stops_in_threads,
+    working,
+)
 
 QUANTILES = (0.5, 0.9, 0.99, 1.0)
 #: Called with (stops done, stops in total).
 Progress = Callable[[int, int], None]
-_STOPPERS: dict[str, Stopper] = {}
+_STOPPERS: dict[tuple[str, int], Stopper] = {}
+#: Most stops that threads of this process compute where that is possible. Of more, processes compute some faster: they
+#: take seconds to start, but share nothing, where threads wait for each other to draw starts and write parts.
+_MOST_IN_THREADS = 100_000
 _NOTE = "sweep.json"
 _LONGEST_NOTE = 4096
 _PARTS = "part-*.parquet"
@@ -99,7 +110,7 @@ def sweep(
         For the part files; a sweep of the same plan in the folder is continued. Invalid files in it are
         computed again.
     jobs : int
-        Number of processes; −1 for all cores.
+        Number of processes, or of threads where these are enough; −1 for all cores.
     backend : "loky", "dask" or "ray"
         The machine's cores, or the cluster to which a dask client or ray is connected.
     progress : callable, optional
@@ -136,10 +147,14 @@ def _computed(
     joblib: Any, backend: str, jobs: int, plan: SweepPlan, parts: Sequence[int], folder: Path
 ) -> Iterator[int]:
     """Compute parts, and yield their numbers as they finish."""
+    # a process may have another working folder
+    where, count = str(folder.absolute()), sum(plan.size_of(part) for part in parts)
     try:
+        if backend == "loky" and count <= _MOST_IN_THREADS and stops_in_threads(plan.scenario):
+            for part in parts:
+                yield run_part(plan, part, where, cores() if jobs == -1 else min(jobs, cores()))
+            return
         with working(joblib, backend, jobs):
-            # a process may have another working folder
-            where = str(folder.absolute())
             work = [joblib.delayed(run_part)(plan, part, where) for part in parts]
             yield from finished(joblib, backend, work)
     except OSError as error:
@@ -221,9 +236,9 @@ def _unfit_parts(plan: SweepPlan, folder: Path) -> dict[int, str]:
 # One part of a sweep: some hundred stops in one file.
 
 
-def run_part(plan: SweepPlan, part: int, folder: str) -> int:
+def run_part(plan: SweepPlan, part: int, folder: str, threads: int = 1) -> int:
     """Compute a part and write its file; return its number."""
-    content = part_content(plan, part, part_columns(plan, part))
+    content = part_content(plan, part, part_columns(plan, part, threads))
     temporary = temporary_beside(part_file(Path(folder), part))
     try:
         temporary.write_bytes(content)
@@ -233,10 +248,10 @@ def run_part(plan: SweepPlan, part: int, folder: str) -> int:
     return part
 
 
-def part_columns(plan: SweepPlan, part: int) -> dict[str, Any]:
-    """Return the stops of a part by column: s, rad or m, kg."""
+def part_columns(plan: SweepPlan, part: int, threads: int = 1) -> dict[str, Any]:
+    """Return the stops of a part by column: s, rad or m, kg; the number of threads does not affect them."""
     own = range(part * plan.part, min((part + 1) * plan.part, plan.count))
-    stops, rates, masses = _stopper(plan).part(plan, own)
+    stops, rates, masses = _stopper(plan, threads).part(plan, own)
     columns: dict[str, Any] = {"stop": list(own), "outcome": stops.outcomes, "time": stops.times}
     columns["tool_distance"] = stops.ended["tool_distance"]
     columns["tool_displacement"], columns["payload"] = stops.ended["tool_displacement"], masses
@@ -247,12 +262,13 @@ def part_columns(plan: SweepPlan, part: int) -> dict[str, Any]:
     return columns
 
 
-def _stopper(plan: SweepPlan) -> Stopper:
+def _stopper(plan: SweepPlan, threads: int) -> Stopper:
     """Return the stopper of a plan, built once per process."""
-    if plan.fingerprint not in _STOPPERS:
+    key = plan.fingerprint, threads
+    if key not in _STOPPERS:
         _STOPPERS.clear()
-        _STOPPERS[plan.fingerprint] = stopper_of(plan.scenario)
-    return _STOPPERS[plan.fingerprint]
+        _STOPPERS[key] = stopper_of(plan.scenario, threads)
+    return _STOPPERS[key]
 
 
 # The folder of a sweep: its plan, and the validity of its part files.
