@@ -133,16 +133,16 @@ def __getattr__(name: str) -> Any:
         missing = f"module {__name__!r} has no attribute {name!r}"
         if name.startswith("_"):
             raise AttributeError(missing)
-        from mbplugin.errors import meant_by, suggestion
-
         if name in ("ik", "inverse_kinematics", "inverseKinematics"):
             raise AttributeError(
                 f"{missing}; inverse kinematics is not computed here: state a pose as q={{'JOINT': VALUE}}"
             )
-        meant = meant_by(name, {**{one: one for one in __all__}, **_MEANT})
-        raise AttributeError(
-            f"{missing}; {f'did you mean {meant!r}?' if meant else suggestion(name, __all__)}"
-        )
+        from mbplugin.vocabulary import meant, of_its_kind, proposal, public
+
+        known = of_its_kind(name, public())
+        remedy = proposal(meant(name, known, _MEANT))
+        listed = ", ".join(one.name for one in known)
+        raise AttributeError(f"{missing}; {remedy or f'known names are {listed}'}")
     import importlib
 
     return getattr(importlib.import_module(PUBLIC[name]), name)

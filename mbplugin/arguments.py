@@ -11,7 +11,7 @@ from inspect import Parameter, Signature, getdoc, signature, unwrap
 from numbers import Integral, Real
 from typing import Any, NamedTuple, ParamSpec, TypeVar, get_args
 
-from mbplugin.errors import BadUsage, meant_by, suggestion
+from mbplugin.errors import BadUsage
 from mbplugin.model import library_model
 from mbplugin.phrases import cut_short, listed
 
@@ -234,11 +234,7 @@ def _read_named(function: Callable[..., Any], given: int, kwargs: Mapping[str, A
         others = ALIASES.get(written, ()) if written not in names else ()
         name = next((other for other in others if other in names), written)
         if name not in names:
-            meant = meant_by(written, {name: to for name, to in _ELSEWHERE.items() if to in names})
-            near = suggestion(written, names)
-            # a misspelt name of this function counts more than a part of it that means another one
-            close = near.startswith("did you mean") and written not in _ELSEWHERE
-            remedy = near if close or not meant else f"did you mean {meant!r}?"
+            remedy = _other_argument(function, written, names)
             if written in _OF_LOADING:
                 remedy = f"give it to mb.load(FILE, {written}=…), and the result to this function"
             remedy = _REMEDIES.get(written, remedy)
@@ -252,6 +248,15 @@ def _read_named(function: Callable[..., Any], given: int, kwargs: Mapping[str, A
     for name in getattr(shared_arguments(function), "__annotations__", ()):
         found.setdefault(name, parameters[name][0].default)
     return found
+
+
+def _other_argument(function: Callable[..., Any], written: str, names: Sequence[str]) -> str:
+    """Return a remedy with the argument that is meant by an unknown one, else with all arguments."""
+    from mbplugin.vocabulary import Described, described_entries, meant, proposal
+
+    texts = described_entries(_description(function))
+    known = [Described(name, texts.get(name, "")) for name in names]
+    return proposal(meant(written, known, _ELSEWHERE)) or f"known names are {listed(sorted(names), 16)}"
 
 
 def _read(function: Callable[..., Any], name: str, kind: Kind, value: object, form: str = "") -> object:

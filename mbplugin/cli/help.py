@@ -9,17 +9,20 @@ from copy import copy
 from difflib import SequenceMatcher
 from functools import partial, wraps
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, get_args, get_origin
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from mbplugin.errors import BadUsage, meant_by
+from mbplugin.errors import BadUsage
 from mbplugin.files import require_replaceable
 from mbplugin.formats import ENDINGS
 from mbplugin.phrases import ended, only_near
 from mbplugin.rendering import BINARY, format_of, require_agreement
 from mbplugin.report import require_package
+
+if TYPE_CHECKING:
+    from mbplugin.vocabulary import Described
 
 
 class Entry(NamedTuple):
@@ -534,18 +537,8 @@ def _with_near_options(message: str) -> str:
     found = re.fullmatch(r"(.*no such option: (-\S+)); did you mean (.*)\?", message)
     if not found:
         return message
-    near = [option for option in found[3].split(", ") if _are_near(found[2].strip("-"), option.strip("-"))]
+    near = [option for option in found[3].split(", ") if _hardly_differ(found[2].strip("-"), option.strip("-"))]
     return f"{found[1]}; did you mean {', '.join(near)}?" if near else found[1]
-
-
-def _are_near(typed: str, known: str) -> bool:
-    """Return True if two names share their first word, or one contains the other, or they hardly differ."""
-    shorter, longer = sorted((typed, known), key=len)
-    return (
-        _hardly_differ(typed, known)
-        or shorter in longer
-        or typed.partition("-")[0] == known.partition("-")[0]
-    )
 
 
 def _hardly_differ(typed: str, known: str) -> bool:
@@ -562,7 +555,9 @@ def _intended(message: str, error: Any, arguments: Sequence[str]) -> str:
         # an option of the command stands before it
         return " ".join(("mbplugin", *rest, *_INSTEAD.get(first, (first,))[:1]))
     unknown = "no such command" in message or "no such option" in message
-    word = _INTENDED.get(first, "") if "did you mean" in message else _command_like(first)
+    word = _INTENDED.get(first, "")
+    if of_group and not word and "no such command" in message and "did you mean" not in message:
+        return _command_like(first, rest)
     if of_group and word.startswith("mb.") and unknown:
         # a function on arrays, which the shell has no form for
         return (
@@ -572,8 +567,8 @@ def _intended(message: str, error: Any, arguments: Sequence[str]) -> str:
     if of_group and word and unknown:
         command, *options = word.split()
         words = (*rest[:1], command) if word.startswith("--") else (command, *rest, *options)
-        if command == "close" and (conversion := _conversion(rest)):
-            words = (command, conversion)
+        if command == "close":
+            words = (command, *_arguments_of(command, first, rest))
         if command == "lint" and any(_XACRO.fullmatch(one) for one in rest):
             words = (command, *(_XACRO.sub(r"--xacro-arg \1=\2", one) for one in rest))
         return " ".join(("mbplugin", *words))
@@ -591,23 +586,94 @@ def _intended(message: str, error: Any, arguments: Sequence[str]) -> str:
         return meant
     spelt = found[1].replace("_", "-").lower() if found[1].startswith("--") else found[1]
     words = _INSTEAD.get(f"{error.ctx.info_name} {spelt}") or _INSTEAD.get(spelt, ())
-    if not words and "did you mean" not in message and spelt.startswith("--"):
-        # a part of the name may be one that is known, as in --initial-velocity
-        own = {one.strip("-"): (one,) for option in error.ctx.command.params for one in option.opts}
-        others = {known.strip("-"): there for known, there in _INSTEAD.items() if known.startswith("--")}
-        words = meant_by(spelt.strip("-"), {**others, **own}) or ()
     if found[1] == "--exclude" and re.match(r"MB\d", value):
         # rules are ignored, files are excluded
         words = ("--ignore",)
-    return next(filter(None, (_with_value(word, value, error.ctx) for word in words)), "")
+    if instead := next(filter(None, (_with_value(word, value, error.ctx) for word in words)), ""):
+        return instead
+    return "" if "did you mean" in message else _option_like(spelt, value, error.ctx)
 
 
-def _command_like(word: str) -> str:
-    """Return our word for a command of another program, by the whole word or else its parts; empty if unknown."""
-    if word.startswith("-"):
-        return _INTENDED.get(word, "")
-    parts = {known.partition("-")[2]: meant for known, meant in _INTENDED.items() if known[0] != "-"}
-    return str(meant_by(word, {**parts, **{one: one for one in COMMANDS}, **_INTENDED}) or "")
+def _command_like(word: str, rest: Sequence[str]) -> str:
+    """Return the command line, the function or the option that a word in place of a command means; empty if unknown."""
+    from mbplugin.vocabulary import meant, public
+
+    commands, options = _described_commands()
+    intended = {known: word for known, word in _INTENDED.items() if word in COMMANDS}
+    if f"--{word}" in options and len(options[f"--{word}"]) < _OF_MANY:
+        return f"it as an option, as in mbplugin {options[f'--{word}'][0]} {' '.join(rest[:1])} --{word}".rstrip()
+    if found := meant(word, commands, intended):
+        name, *others = found
+        line = " ".join(("mbplugin", name, *_arguments_of(name, word, rest)))
+        return f"{line}, or {' or '.join(others)} instead of {name}" if others else line
+    functions = [one for one in public() if one.name.islower()]
+    if found := meant(word, functions, {}):
+        file = repr(rest[0]) if rest else "FILE"
+        return f"{' or '.join(f'mb.{name}({file})' for name in found)} in Python, after import mbplugin as mb"
+    return ""
+
+
+def _arguments_of(command: str, word: str, rest: Sequence[str]) -> Sequence[str]:
+    """Return the arguments of a command that stands for another word, which may name the format to write."""
+    if command == "close" and (conversion := _conversion(rest)):
+        return [conversion]
+    formats = {**_FORMATS, **{one: one for one in _WRITTEN_BY_CLOSE.values()}}
+    parts = re.split(r"[^a-z]+", word.lower())
+    own = [_INSTEAD.get(f"{command} {one}", (one,))[0] for one in rest]
+    if command == "close" and len(parts) > 1 and parts[-1] in formats and "--to" not in own:
+        return [*own, "--to", formats[parts[-1]]]
+    return own
+
+
+#: An option of so many commands leads to none of them.
+_OF_MANY = 8
+
+
+def _described_commands() -> tuple[list[Described], dict[str, list[str]]]:
+    """Return the commands with their texts, and the commands of each option."""
+    from mbplugin.cli.app import application
+    from mbplugin.vocabulary import Described
+
+    group: Any = typer.main.get_command(application(COMMANDS))
+    described, options = [], {}
+    for name, command in group.commands.items():
+        own = [one for one in command.params if one.param_type_name == "option"]
+        texts = [f"{' '.join(one.opts)} {one.help or ''}" for one in own]
+        described.append(Described(name, f"{COMMANDS[name].summary}", " ".join((command.help or "", *texts))))
+        for one in own:
+            for spelling in one.opts:
+                options.setdefault(spelling, []).append(name)
+    return described, options
+
+
+def _option_like(option: str, value: str, context: Any) -> str:
+    """Return the option that is meant by an unknown one of a command, or a command that has it; empty if unknown."""
+    from mbplugin.vocabulary import Described, leads_to
+
+    records = {one.opts[0]: one.get_help_record(context) for one in context.command.params}
+    records = {name: record for name, record in records.items() if name.startswith("-") and record}
+    word = option.strip("-")
+    for name, record in records.items():
+        if word in _choices(record[0]):
+            return f"{name} {word}"
+    known = [Described(name, f"{text} {_form(record)}") for name, (record, text) in records.items()]
+    found = [line for name in leads_to(option, known) if (line := _with_value(name, value, context))]
+    if found:
+        first, *others = found
+        return f"{first}, or {' or '.join(one.partition(' ')[0] for one in others)}" if others else first
+    others = [name for name in _described_commands()[1].get(option, ()) if name != context.info_name]
+    return f"mbplugin {others[0]} FILE {option}: {context.info_name} has no such option" if others else ""
+
+
+def _form(record: str) -> str:
+    """Return the form of an option's value, as its help has it behind its name: ``S`` or ``text|json``."""
+    return re.sub(r"^.*?(?: (?=[^-])|$)", "", record)
+
+
+def _choices(record: str) -> list[str]:
+    """Return the values that an option offers, from the first column of its help."""
+    form = re.sub(r"[<>\[\]]", "", _form(record))
+    return form.split("|") if "|" in form and form.lower() == form else []
 
 
 def _negative_number(arguments: Sequence[str]) -> str:
@@ -675,14 +741,17 @@ def _remedy(message: str, command: str, arguments: Sequence[str]) -> str:
 
 
 def _offered(message: str) -> str:
-    """Return an option with the value that a misspelt one of a choice means; empty if none is near."""
-    found = re.search(r"invalid value for '(-[\w-]+)[^']*': '([^']*)' is not one of (.*)", message)
+    """Return a choice that is meant by a value that is none, with its option or command; empty if none is near."""
+    from mbplugin.vocabulary import Described, meant
+
+    found = re.search(r"(\w*): invalid value for '(-*[\w-]+)[^']*': '([^']*)' is not one of (.*)", message)
     if not found:
         return ""
-    option, typed, choices = found[1], found[2], re.findall(r"'([^']*)'", found[3])
-    wanted = "github" if typed.lower() in _MARKDOWN else _FORMATS.get(typed.lower(), typed.lower())
-    meant = wanted if wanted in choices else only_near(wanted, choices)
-    return f"{option} {meant}" if meant else ""
+    typed, choices = found[3].lower(), re.findall(r"'([^']*)'", found[4])
+    elsewhere = {**_FORMATS, **dict.fromkeys(_MARKDOWN, "github")}
+    wanted = meant(typed, [Described(one) for one in choices], elsewhere)
+    owner = found[2] if found[2].startswith("-") else f"mbplugin {found[1]}"
+    return f"{owner} {wanted[0]}" if len(wanted) == 1 else ""
 
 
 def _has_one_dash(word: str) -> bool:
