@@ -24,6 +24,7 @@ pose configuration position coordinate angle posture q qpos pos keyframe joint_a
 velocity speed rate vel qd qvel qdot dq v omega twist joint_velocity rpm
 acceleration acc qdd qacc ddq qddot vdot
 initial start begin first initial_state initial_condition
+qd qd0 v0 dq0 initial_velocity initial_speed initial_rate start_speed start_velocity
 q x0 q0 initial_state initial_pose start_pose initial_position initial_configuration
 duration time period horizon tend tf until t_final t_end t_max tmax sim_time simulation_time end_time stop_time final_time
 at instant when moment onset
@@ -33,7 +34,7 @@ torque effort tau moment actuation ctrl control motor_torque joint_force general
 load force wrench f_ext fext xfrc external external_force external_wrench applied_force
 reaction joint_force constraint_force bearing_force bearing_load support_force lagrange_multiplier multiplier lambda \
 wrench force internal_force joint_load hinge_force reaction_force
-reaction bearing support bearing_load
+reaction bearing support bearing_load statics
 payload workpiece carried_mass attached_mass gripper_mass tool_mass load_mass mass_at_tool point_mass carried attached \
 grasped flange_load
 mass weight kg massless
@@ -311,7 +312,7 @@ def public() -> list[Described]:
 
 def of_its_kind(word: str, known: Iterable[Described]) -> list[Described]:
     """Return the classes if a word is written as a class, else the functions."""
-    is_class = word[:1].isupper() and _snake(word).partition("_")[0] not in _FILLERS
+    is_class = len(word) > 1 and word[0].isupper() and _snake(word).partition("_")[0] not in _FILLERS
     return [one for one in known if one.name[:1].isupper() == is_class]
 
 
@@ -394,7 +395,9 @@ def _indexed(one: Described) -> _Indexed:
     stems: dict[str, float] = {}
     meanings: dict[int, float] = {}
     for text, weight in ((one.name, _IN_NAME), (one.summary, _IN_SUMMARY), (one.rest, _IN_REST)):
-        forms = {*_forms(_words(text))}
+        # the letters of an equation have no meaning of their own
+        words = [word for word in _words(text) if len(word) > 1 or weight == _IN_NAME]
+        forms = {*_forms(words)}
         for stem in forms:
             stems[stem] = _both(weight, stems.get(stem, 0.0))
         for meaning in {meaning for stem in forms for meaning in _meanings().get(stem, ())}:
@@ -432,12 +435,13 @@ def _readable(word: str, known: set[str]) -> tuple[str, ...]:
         first, second = _stem(word[:length]), word[length:]
         if (first in known or first in meanings) and (second in known or second in meanings):
             return tuple(one for one in (first, second) if one not in _FILLERS)
-    begun = [one for one in (*known, *meanings) if one.startswith(word)]
+    whole = [*known, *(one for one in meanings if one in _single())]
+    begun = [one for one in whole if one.startswith(word)]
     if begun:
         return (min(begun, key=len),)
     from difflib import get_close_matches
 
-    return tuple(get_close_matches(word, [*known, *meanings], n=1, cutoff=_SPELT)) or (word,)
+    return tuple(get_close_matches(word, whole, n=1, cutoff=_SPELT)) or (word,)
 
 
 #: Similarity from which a word counts as a misspelt one, and a whole name.
@@ -506,6 +510,12 @@ def _stem(word: str) -> str:
 @cache
 def _modifiers() -> frozenset[str]:
     return frozenset(map(_stem, _MODIFIERS))
+
+
+@cache
+def _single() -> frozenset[str]:
+    """Return the synonyms that are one word."""
+    return frozenset(_stem(term) for term in _SYNONYMS.split() if "_" not in term)
 
 
 @cache
