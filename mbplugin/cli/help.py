@@ -17,7 +17,7 @@ from typer.core import TyperCommand, TyperGroup
 from mbplugin.errors import BadUsage
 from mbplugin.files import require_replaceable
 from mbplugin.formats import ENDINGS
-from mbplugin.phrases import ended, only_near
+from mbplugin.phrases import ended, listed
 from mbplugin.rendering import BINARY, format_of, require_agreement
 from mbplugin.report import require_package
 
@@ -611,8 +611,8 @@ def _command_like(word: str, rest: Sequence[str], whole: Callable[[], typer.Type
 
     commands, options = _described_commands(whole)
     intended = {known: word for known, word in _INTENDED.items() if word in COMMANDS}
-    if f"--{word}" in options and len(options[f"--{word}"]) < _OF_MANY:
-        return f"it as an option, as in mbplugin {options[f'--{word}'][0]} {' '.join(rest[:1])} --{word}".rstrip()
+    if owners := options.get(f"--{word}", ()):
+        return f"--{word} behind a command that has it: {listed(owners, _OF_MANY)}"
     if found := meant(word, commands, intended):
         name, *others = found
         line = " ".join(("mbplugin", name, *_arguments_of(name, word, rest)))
@@ -636,8 +636,8 @@ def _arguments_of(command: str, word: str, rest: Sequence[str]) -> Sequence[str]
     return own
 
 
-#: An option of so many commands leads to none of them.
-_OF_MANY = 8
+#: Most commands with an option that are listed.
+_OF_MANY = 5
 
 
 def _described_commands(whole: Callable[[], typer.Typer]) -> tuple[list[Described], dict[str, list[str]]]:
