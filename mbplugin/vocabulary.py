@@ -202,11 +202,20 @@ _MODIFIERS = frozenset(
 )
 #: Endings of inflected words and of derived ones, with the fewest letters before them; the first that fits is cut off.
 _ENDINGS = (
-    *((ending, 4) for ending in ("izations", "ization", "isation", "ations", "ation", "ators", "ator", "ating")),
-    *((ending, 4) for ending in ("izers", "izer", "isers", "iser", "izing", "ising", "ized", "ised", "ize", "ise")),
+    *(
+        (ending, 4)
+        for ending in ("izations", "ization", "isation", "ations", "ation", "ators", "ator", "ating")
+    ),
+    *(
+        (ending, 4)
+        for ending in ("izers", "izer", "isers", "iser", "izing", "ising", "ized", "ised", "ize", "ise")
+    ),
     *((ending, 4) for ending in ("ates", "ated", "ate")),
     *((ending, 5) for ending in ("ities", "ity", "ancies", "ancy", "ances", "ance", "ants", "ant")),
-    *((ending, 5) for ending in ("ments", "ment", "nesses", "ness", "ically", "ical", "ics", "ic", "ally", "als")),
+    *(
+        (ending, 5)
+        for ending in ("ments", "ment", "nesses", "ness", "ically", "ical", "ics", "ic", "ally", "als")
+    ),
     *((ending, 5) for ending in ("al", "ions", "ion", "ives", "ive", "ors", "or", "ers", "er", "ous", "ly")),
     *((ending, 3) for ending in ("yses", "ysis", "yzes", "yzed", "yze", "yse", "ies", "ings", "ing", "ied")),
     *((ending, 3) for ending in ("eds", "ed", "es", "e", "s", "y")),
@@ -261,7 +270,10 @@ def leads_to(word: str, known: Iterable[Described]) -> tuple[str, ...]:
     if not terms or not indexed:
         return ()
     matches = {term: [_match(term, one) for one in indexed] for term in terms}
-    weights = {term: _weight(found) * (_LITTLE if term.form in _modifiers() else 1.0) for term, found in matches.items()}
+    weights = {
+        term: _weight(found) * (_LITTLE if term.form in _modifiers() else 1.0)
+        for term, found in matches.items()
+    }
     total = sum(weights.values())
     # a class is written with a capital, unless its first word is a verb as in CalcMassMatrix
     of_class = len(word) > 1 and word[0].isupper() and _snake(word).partition("_")[0] not in _FILLERS
@@ -373,7 +385,6 @@ def _snake(name: str) -> str:
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).replace("-", "_").lower()
 
 
-
 class _Indexed(NamedTuple):
     """A known name and the weights of the stems and terms in its texts."""
 
@@ -473,9 +484,7 @@ def _covered(one: _Indexed, terms: Sequence[_Term]) -> float:
         return 0.0
     forms = {form for term in terms for form in (term.form, *term.parts)}
     meant = {meaning for form in forms for meaning in _meanings().get(form, ())}
-    same = [
-        1.0 if word in forms else 0.7 * bool(meant & {*_meanings().get(word, ())}) for word in one.own
-    ]
+    same = [1.0 if word in forms else 0.7 * bool(meant & {*_meanings().get(word, ())}) for word in one.own]
     return sum(same) / len(same)
 
 
