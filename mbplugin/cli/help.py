@@ -268,15 +268,48 @@ _INTENDED = {
     **dict.fromkeys(("version", "-V", "-v"), "--version"),
     "--explain": "explain",
     **dict.fromkeys(("sim", "step", "play", "physics", "motion"), "simulate"),
-    **dict.fromkeys(("check", "info", "describe", "summary", "urdf", "sdf", "mjcf", "usd", "sdformat", "xacro", "loops", "loop", "closures", "stats", "statistics", "inertia", "mass", "masses", "limits", "joints", "links"), "lint"),
+    **dict.fromkeys(
+        (
+            "check",
+            "info",
+            "describe",
+            "summary",
+            "urdf",
+            "sdf",
+            "mjcf",
+            "usd",
+            "sdformat",
+            "xacro",
+            "loops",
+            "loop",
+            "closures",
+            "stats",
+            "statistics",
+            "inertia",
+            "mass",
+            "masses",
+            "limits",
+            "joints",
+            "links",
+        ),
+        "lint",
+    ),
     **dict.fromkeys(("compile", "save", "write"), "close"),
     **dict.fromkeys(("jacobian", "jacobians", "constraints"), "matrix"),
     **dict.fromkeys(("fk", "forward-kinematics", "forward_kinematics"), "mb.forward_kinematics(FILE)"),
-    **dict.fromkeys(("rnea", "id", "inverse-dynamics", "inverse_dynamics", "torque", "torques", "actuation"), "mb.inverse_dynamics(FILE)"),
+    **dict.fromkeys(
+        ("rnea", "id", "inverse-dynamics", "inverse_dynamics", "torque", "torques", "actuation"),
+        "mb.inverse_dynamics(FILE)",
+    ),
     **dict.fromkeys(("crba", "mass-matrix", "mass_matrix"), "mb.mass_matrix(FILE)"),
     **dict.fromkeys(("gravity", "bias", "nle", "gravcomp", "gravity-compensation"), "mb.bias_forces(FILE)"),
-    **dict.fromkeys(("merge", "combine", "join", "attach"), "lint NAME.scene.toml, with a [[model]] table for each"),
-    **dict.fromkeys(("ik", "inverse-kinematics"), "lint --q NAME=VALUE with a pose from elsewhere: none is computed from a target"),
+    **dict.fromkeys(
+        ("merge", "combine", "join", "attach"), "lint NAME.scene.toml, with a [[model]] table for each"
+    ),
+    **dict.fromkeys(
+        ("ik", "inverse-kinematics"),
+        "lint --q NAME=VALUE with a pose from elsewhere: none is computed from a target",
+    ),
     **dict.fromkeys(("brake", "brakes", "halt", "stopping"), "estop"),
     "linearize": "modes",
     **dict.fromkeys(("list", "codes"), "rule"),
@@ -292,11 +325,6 @@ _INTENDED = {
 }
 #: What options of other programs mean here; of several words the first that the command has.
 _INSTEAD: dict[str, tuple[str, ...]] = {
-    "--json": ("--output-format json",),
-    "--html": ("--output-format html",),
-    "--pdf": ("--output-format pdf",),
-    "--sarif": ("--output-format sarif",),
-    "--xlsx": ("--output-format xlsx",),
     "--csv": ("--output-format csv", "--save"),
     "-f": ("--output-format",),
     **dict.fromkeys(("--out", "--save"), ("--output",)),
@@ -306,36 +334,78 @@ _INSTEAD: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("--config-q", "-q", "--initial", "--init", "--start", "--state"), ("--q",)),
     **dict.fromkeys(("--keyframe", "--key", "--home", "--named-pose"), ("--q NAME=VALUE",)),
     **dict.fromkeys(("--method", "--solver"), ("--integrator",)),
-    **dict.fromkeys(("--video", "--mp4", "--gif", "--record", "--movie", "--animation"), ("--film", "mbplugin view FILE --film robot.mp4")),
+    **dict.fromkeys(
+        ("--video", "--mp4", "--gif", "--record", "--movie", "--animation"),
+        ("--film", "mbplugin view FILE --film robot.mp4"),
+    ),
     **dict.fromkeys(("--log", "--log-file", "--export", "--dump", "--npz"), ("--save", "--output")),
-    **dict.fromkeys(("--brake-torque", "--braking-torque", "--holding-torque"), ("--brake JOINT:torque=50Nm",)),
-    **dict.fromkeys(("--no-color", "--no-colour", "--color", "--colour", "--plain"), ("NO_COLOR=1 before the command",)),
+    **dict.fromkeys(
+        ("--brake-torque", "--braking-torque", "--holding-torque"), ("--brake JOINT:torque=50Nm",)
+    ),
+    **dict.fromkeys(
+        ("--no-color", "--no-colour", "--color", "--colour", "--plain"), ("NO_COLOR=1 before the command",)
+    ),
     **dict.fromkeys(("--viewer", "--gui", "--visualize", "--render", "--show"), ("mbplugin view FILE",)),
-    **dict.fromkeys(("--xacro", "--arg", "--args", "--xacro-args", "--mappings"), ("--xacro-arg NAME=VALUE",)),
+    **dict.fromkeys(
+        ("--xacro", "--arg", "--args", "--xacro-args", "--mappings"), ("--xacro-arg NAME=VALUE",)
+    ),
     "-I": ("--package-dir",),
     **dict.fromkeys(("--codes", "--rule", "--rules"), ("--select",)),
     "--no-warnings": ("--quiet",),
-    **dict.fromkeys(("--control", "--controller", "--policy", "--pd"), ("mb.simulate(FILE, controller=…) in Python",)),
+    **dict.fromkeys(
+        ("--control", "--controller", "--policy", "--pd"), ("mb.simulate(FILE, controller=…) in Python",)
+    ),
     "--merge": ("one scene file with a [[model]] table for each",),
     "-j": ("--jobs",),
     "--mass": ("--payload",),
     **dict.fromkeys(("--headless", "--offscreen", "--no-gui"), ("--picture robot.png",)),
-    **dict.fromkeys(("--fixed", "--fixed-base", "--static", "--anchored", "--weld", "--use-fixed-base"), ("--base fixed",)),
-    **dict.fromkeys(("--free", "--floating", "--free-base", "--floating-base", "--free-flyer", "--freeflyer", "--root-joint", "--free-joint"), ("--base free",)),
-    "--exclude": ("exclude = ["PATTERN"] in mbplugin.toml",),
+    **dict.fromkeys(
+        ("--fixed", "--fixed-base", "--static", "--anchored", "--weld", "--use-fixed-base"), ("--base fixed",)
+    ),
+    **dict.fromkeys(
+        (
+            "--free",
+            "--floating",
+            "--free-base",
+            "--floating-base",
+            "--free-flyer",
+            "--freeflyer",
+            "--root-joint",
+            "--free-joint",
+        ),
+        ("--base free",),
+    ),
+    "--exclude": ("exclude = ['PATTERN'] in mbplugin.toml",),
     **dict.fromkeys(("--recursive", "-r", "-R", "--all"), ("a folder, which is searched with those in it",)),
-    **dict.fromkeys(("--exit-zero", "--no-fail", "--ignore-errors", "--no-error"), ("|| true behind the command",)),
+    **dict.fromkeys(
+        ("--exit-zero", "--no-fail", "--ignore-errors", "--no-error"), ("|| true behind the command",)
+    ),
     **dict.fromkeys(("rule --list", "rule --all"), ("rule alone, which lists them",)),
     **dict.fromkeys(("--debug", "--details", "--full"), ("-v",)),
     "--strict": ("--fail-on note",),
-    **dict.fromkeys(("--werror", "--warn-as-error", "--warnings-as-errors", "--error-on-warning", "--fail-on-warning", "--max-warnings"), ("--fail-on warning",)),
+    **dict.fromkeys(
+        (
+            "--werror",
+            "--warn-as-error",
+            "--warnings-as-errors",
+            "--error-on-warning",
+            "--fail-on-warning",
+            "--max-warnings",
+        ),
+        ("--fail-on warning",),
+    ),
     **dict.fromkeys(("--dry-run", "--patch", "--check"), ("--diff",)),
     **dict.fromkeys(("--markdown", "--md", "--github"), ("--output-format github",)),
     **dict.fromkeys(("--rev", "--revision", "--ref", "--commit"), ("REV:PATH for a file at a revision",)),
-    **dict.fromkeys(("server --port", "server --tcp", "server --socket", "server --ws"), ("mbplugin server, which speaks on stdin and stdout",)),
+    **dict.fromkeys(
+        ("server --port", "server --tcp", "server --socket", "server --ws"),
+        ("mbplugin server, which speaks on stdin and stdout",),
+    ),
     "-w": ("--watch",),
     **dict.fromkeys(("--gravity", "--no-gravity", "-g"), ("gravity = [0, 0, 0] in a scene file",)),
-    **dict.fromkeys(("--speed", "--rate", "--omega", "estop --joint", "simulate --joint"), ("--qd NAME=VALUE",)),
+    **dict.fromkeys(
+        ("--speed", "--rate", "--omega", "estop --joint", "simulate --joint"), ("--qd NAME=VALUE",)
+    ),
     **dict.fromkeys(("close --format", "close -f", "close --target"), ("--to",)),
     **dict.fromkeys(("close --save", "close --out", "close --export", "close --outfile"), ("--write",)),
     **dict.fromkeys(("--enable", "--include", "--with"), ("--extend-select", "--select")),
@@ -343,7 +413,9 @@ _INSTEAD: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("--error", "--errors", "--errors-only", "-e"), ("--fail-on error",)),
     **dict.fromkeys(("--realtime", "--real-time", "--live"), ("mbplugin view FILE --motion MOTION",)),
     "reactions --joint": ("no joint: the reactions of all are listed",),
-    **dict.fromkeys(("lint --write", "lint --in-place", "lint --inplace", "lint -i", "lint --repair"), ("--fix",)),
+    **dict.fromkeys(
+        ("lint --write", "lint --in-place", "lint --inplace", "lint -i", "lint --repair"), ("--fix",)
+    ),
 }
 #: Names of options that are as near as this are proposed for each other.
 _NEAR = 0.75
@@ -468,7 +540,9 @@ def _with_near_options(message: str) -> str:
     found = re.fullmatch(r"(.*no such option: (-\S+)); did you mean (.*)\?", message)
     if not found:
         return message
-    near = [option for option in found[3].split(", ") if _hardly_differ(found[2].strip("-"), option.strip("-"))]
+    near = [
+        option for option in found[3].split(", ") if _hardly_differ(found[2].strip("-"), option.strip("-"))
+    ]
     return f"{found[1]}; did you mean {', '.join(near)}?" if near else found[1]
 
 
@@ -476,9 +550,7 @@ def _hardly_differ(typed: str, known: str) -> bool:
     return SequenceMatcher(None, typed, known).ratio() >= _NEAR
 
 
-def _intended(
-    message: str, error: Any, arguments: Sequence[str], whole: Callable[[], typer.Typer]
-) -> str:
+def _intended(message: str, error: Any, arguments: Sequence[str], whole: Callable[[], typer.Typer]) -> str:
     """Return our words for a word of another program; empty if it is unknown."""
     first, rest = (arguments[0], arguments[1:]) if arguments else ("", ())
     of_group = not error.ctx or error.ctx.parent is None
