@@ -97,34 +97,38 @@ if TYPE_CHECKING:
 __all__ = list(PUBLIC)
 #: Words of other programs for functions.
 _MEANT = {
-    **dict.fromkeys(("read", "open", "parse", "Robot", "Model", "from_urdf"), "load"),
     **dict.fromkeys(
-        ("URDF", "Urdf", "Mjcf", "MjModel", "MjSpec", "loadURDF", "load_urdf", "read_urdf"), "load"
+        (
+            "Robot",
+            "Model",
+            "from_urdf",
+            "URDF",
+            "Urdf",
+            "Mjcf",
+            "MjModel",
+            "MjSpec",
+            "buildModelFromMJCF",
+            "RobotWrapper",
+            "URDFLoader",
+            "Parser",
+            "MultibodyPlant",
+            "World",
+            "Simulator",
+            "Environment",
+            "Assembly",
+            "System",
+        ),
+        "load",
     ),
-    **dict.fromkeys(("buildModelFromUrdf", "buildModelFromMJCF", "RobotWrapper"), "load"),
-    **dict.fromkeys(("from_xml", "from_file", "load_model", "load_file", "URDFLoader", "Parser"), "load"),
-    **dict.fromkeys(("MultibodyPlant", "World", "Simulator", "Environment", "Assembly", "System"), "load"),
     **dict.fromkeys(("check", "validate", "Linter", "check_urdf"), "lint"),
-    **dict.fromkeys(
-        ("run", "step", "mj_step", "rollout", "integrate", "aba", "forward_dynamics"), "simulate"
-    ),
-    **dict.fromkeys(("fk", "forwardKinematics", "framesForwardKinematics", "link_fk"), "forward_kinematics"),
-    **dict.fromkeys(("rnea", "id", "mj_inverse", "mj_rne", "inverseDynamics"), "inverse_dynamics"),
-    **dict.fromkeys(("crba", "mj_fullM", "M", "massMatrix", "inertia_matrix"), "mass_matrix"),
-    **dict.fromkeys(
-        ("nle", "nonLinearEffects", "gravity", "computeGeneralizedGravity", "gravcomp"), "bias_forces"
-    ),
-    **dict.fromkeys(("computeJointJacobians", "computeFrameJacobian", "mj_jac", "J"), "jacobian"),
-    **dict.fromkeys(("constraint_jacobian", "constraints", "rank", "C"), "constraint_matrix"),
-    **dict.fromkeys(("SE3", "Transform", "RigidTransform", "Frame"), "Pose"),
-    **dict.fromkeys(("stop", "brake", "emergency_stop"), "estop"),
+    **dict.fromkeys(("id", "mj_rne"), "inverse_dynamics"),
+    "M": "mass_matrix",
+    **dict.fromkeys(("rank", "C"), "constraint_matrix"),
+    "brake": "estop",
     **dict.fromkeys(("plot", "draw", "render", "visualize", "launch_viewer", "viewer"), "view"),
-    **dict.fromkeys(("compare",), "diff"),
-    **dict.fromkeys(("convert", "save", "export", "write"), "close"),
-    **dict.fromkeys(("modes", "eigenfrequencies", "frequencies"), "linearize"),
     **dict.fromkeys(("Joint", "Constraint"), "Pair"),
-    **dict.fromkeys(("Link", "RigidBody", "Inertia"), "Body"),
-    **dict.fromkeys(("Force", "Wrench"), "Load"),
+    **dict.fromkeys(("Link", "Inertia"), "Body"),
+    "Force": "Load",
 }
 
 
@@ -133,16 +137,15 @@ def __getattr__(name: str) -> Any:
         missing = f"module {__name__!r} has no attribute {name!r}"
         if name.startswith("_"):
             raise AttributeError(missing)
-        from mbplugin.errors import meant_by, suggestion
-
-        if name in ("ik", "inverse_kinematics", "inverseKinematics"):
+        if name == "ik" or "inversekinematics" in name.replace("_", "").lower():
             raise AttributeError(
                 f"{missing}; inverse kinematics is not computed here: state a pose as q={{'JOINT': VALUE}}"
             )
-        meant = meant_by(name, {**{one: one for one in __all__}, **_MEANT})
-        raise AttributeError(
-            f"{missing}; {f'did you mean {meant!r}?' if meant else suggestion(name, __all__)}"
-        )
+        from mbplugin.vocabulary import meant, proposal, public
+
+        remedy = proposal(meant(name, public(), _MEANT))
+        listed = ", ".join(one for one in __all__ if one.islower())
+        raise AttributeError(f"{missing}; {remedy or f'known names are {listed}'}")
     import importlib
 
     return getattr(importlib.import_module(PUBLIC[name]), name)

@@ -11,7 +11,7 @@ from inspect import Parameter, Signature, getdoc, signature, unwrap
 from numbers import Integral, Real
 from typing import Any, NamedTuple, ParamSpec, TypeVar, get_args
 
-from mbplugin.errors import BadUsage, meant_by, suggestion
+from mbplugin.errors import BadUsage
 from mbplugin.model import library_model
 from mbplugin.phrases import cut_short, listed
 
@@ -35,35 +35,18 @@ ALIASES = {
 }
 #: Names from other libraries whose spelling alone would suggest a wrong parameter.
 _ELSEWHERE = {
-    "dq": "qd",
-    "qvel": "qd",
-    "v": "qd",
-    "ddq": "qdd",
-    "qacc": "qdd",
+    **dict.fromkeys(("dq", "qvel", "v", "speed", "velocity", "velocities", "qdot", "vel"), "qd"),
     "a": "qdd",
-    "qpos": "q",
-    "dt": "step",
-    "speed": "qd",
-    "pose": "q",
-    **dict.fromkeys(("severity", "level", "strict", "min_severity", "threshold"), "fail_on"),
-    **dict.fromkeys(("t_end", "tf", "t_final", "t_max", "until", "t", "T", "time", "seconds"), "duration"),
-    **dict.fromkeys(("n_steps", "nsteps", "steps", "num_steps", "horizon"), "duration"),
-    **dict.fromkeys(("ctrl", "control", "policy", "tau", "torque", "torques", "actuation"), "controller"),
-    **dict.fromkeys(("velocity", "velocities", "qdot", "v0", "dq0", "vel"), "qd"),
-    **dict.fromkeys(("positions", "joint_positions", "x0", "angles", "configuration", "state"), "q"),
-    **dict.fromkeys(("timestep", "time_step", "step_size"), "step"),
-    **dict.fromkeys(("force", "forces", "wrench", "wrenches", "external_forces", "f_ext", "fext"), "loads"),
     **dict.fromkeys(
-        ("mesh_dir", "mesh_dirs", "package_path", "package_paths", "search_paths"), "package_dirs"
+        ("qpos", "pose", "positions", "joint_positions", "angles", "configuration", "state"), "q"
     ),
+    **dict.fromkeys(("t", "T", "seconds", "n_steps", "nsteps", "steps", "num_steps"), "duration"),
+    **dict.fromkeys(("ctrl", "tau", "torque", "actuation"), "controller"),
     **dict.fromkeys(("mass", "tool_mass", "tool"), "payload"),
-    **dict.fromkeys(("frame", "body", "frame_name", "link_name", "tip"), "link"),
-    **dict.fromkeys(("codes", "rules", "only"), "select"),
-    **dict.fromkeys(("exclude", "disable", "skip"), "ignore"),
-    **dict.fromkeys(("free_flyer", "freeflyer", "floating_base", "root_joint", "fixed"), "base"),
-    **dict.fromkeys(("solver", "scheme"), "integrator"),
-    **dict.fromkeys(("fixed_base", "useFixedBase", "use_fixed_base", "floating"), "base"),
-    **dict.fromkeys(("write", "inplace", "in_place"), "dry_run"),
+    **dict.fromkeys(("frame", "frame_name", "tip"), "link"),
+    **dict.fromkeys(("codes", "rules"), "select"),
+    "fixed": "base",
+    **dict.fromkeys(("inplace", "in_place"), "dry_run"),
 }
 #: Remedies for words of other libraries that no argument stands for.
 _REMEDIES = {
@@ -234,11 +217,7 @@ def _read_named(function: Callable[..., Any], given: int, kwargs: Mapping[str, A
         others = ALIASES.get(written, ()) if written not in names else ()
         name = next((other for other in others if other in names), written)
         if name not in names:
-            meant = meant_by(written, {name: to for name, to in _ELSEWHERE.items() if to in names})
-            near = suggestion(written, names)
-            # a misspelt name of this function counts more than a part of it that means another one
-            close = near.startswith("did you mean") and written not in _ELSEWHERE
-            remedy = near if close or not meant else f"did you mean {meant!r}?"
+            remedy = _other_argument(function, written, names)
             if written in _OF_LOADING:
                 remedy = f"give it to mb.load(FILE, {written}=…), and the result to this function"
             remedy = _REMEDIES.get(written, remedy)
@@ -252,6 +231,15 @@ def _read_named(function: Callable[..., Any], given: int, kwargs: Mapping[str, A
     for name in getattr(shared_arguments(function), "__annotations__", ()):
         found.setdefault(name, parameters[name][0].default)
     return found
+
+
+def _other_argument(function: Callable[..., Any], written: str, names: Sequence[str]) -> str:
+    """Return a remedy with the argument that is meant by an unknown one, else with all arguments."""
+    from mbplugin.vocabulary import Described, described_entries, meant, proposal
+
+    texts = described_entries(_description(function))
+    known = [Described(name, texts.get(name, "")) for name in names]
+    return proposal(meant(written, known, _ELSEWHERE)) or f"known names are {listed(sorted(names), 16)}"
 
 
 def _read(function: Callable[..., Any], name: str, kind: Kind, value: object, form: str = "") -> object:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import MISSING, Field, fields
 from functools import wraps
+from inspect import getdoc
 from types import MappingProxyType
 from typing import Any, TypeVar
 
@@ -331,7 +332,7 @@ def _check(
             free = [other for other in names[len(args) :] if other not in kwargs]
             # another constructor may take it, such as from_xyz_rpy
             other = next((made for made in dir(kind) if word in made.split("_") and made[0] != "_"), "")
-            remedy = f"write mb.{name}.{other}(…)" if other else _remedy(word, names, free)
+            remedy = f"write mb.{name}.{other}(…)" if other else _remedy(kind, word, names, free)
             raise BadUsage(f"there is no field {word!r}", where=where, remedy=remedy)
     if len(args) > len(names):
         given = counted(len(args), "value")
@@ -347,7 +348,11 @@ def _check(
         raise BadUsage(what, where=where, expected=call, remedy=f"write {missing[0]}=…")
 
 
-def _remedy(word: str, names: Collection[str], free: Collection[str]) -> str:
+def _remedy(kind: type, word: str, names: Collection[str], free: Collection[str]) -> str:
     """Return the field that is meant by a word, else the fields that there are."""
-    meant = next((name for name in _ELSEWHERE.get(word, ()) if name in free), "")
-    return f"did you mean {meant!r}?" if meant else suggestion(word, list(names))
+    from mbplugin.vocabulary import Described, described_entries, meant, proposal
+
+    texts = described_entries(getdoc(kind) or "")
+    elsewhere = next((name for name in _ELSEWHERE.get(word, ()) if name in free), "")
+    known = [Described(name, texts.get(name, "")) for name in names]
+    return proposal(meant(word, known, {word: elsewhere})) or f"known names are {listed(list(names), 16)}"

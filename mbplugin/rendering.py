@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from importlib import import_module
+from inspect import getdoc
 from pathlib import Path
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from mbplugin.errors import BadUsage, meant_by
@@ -14,6 +17,8 @@ from mbplugin.phrases import listed
 if TYPE_CHECKING:
     import pandas
     from matplotlib.figure import Figure
+
+    from mbplugin.vocabulary import Described
 
 #: Package that makes the documents, texts, tables and pages of all results; no lower layer may import it.
 _REPORTS = "mbplugin.report.results"
@@ -108,6 +113,8 @@ _COMPUTED = {
     },
 }
 _WRITTEN_FILES = dict.fromkeys(("to_csv", "to_excel", "export"), "save")
+#: Attributes of a class with a docstring of their own.
+_DOCUMENTED = (property, cached_property, FunctionType)
 #: Binary formats, which are written to files only.
 BINARY = ("pdf", "xlsx")
 #: Endings of files of any text or any XML, which another stated format may use.
@@ -134,28 +141,6 @@ def _reports() -> Any:
     return import_module(_REPORTS)
 
 
-def nearest(name: str, known: Sequence[str], inside: Mapping[str, str] | None = None) -> str:
-    """Return the end of a message about a missing attribute: the one that is meant, else those that there are.
-
-    Parameters
-    ----------
-    name : str
-    known : sequence of str
-        Attributes of the object.
-    inside : mapping, optional
-        Attributes of a part of it, and how each is written.
-    """
-    from difflib import get_close_matches
-
-    places = {**(inside or {}), **{one: one for one in known}}
-    meant = meant_by(name, {**{one: one for one in places if len(one) > 1}, **_INSTEAD}) or ""
-    parts = [one for one in known if name.lower() in one.split("_")[-1:]]
-    close = meant if meant in places else next(iter(get_close_matches(name, places, n=1) or parts), None)
-    if close is not None:
-        return f"; did you mean {places[close]!r}?"
-    return f"; known names are {listed(sorted(known), 16)}"
-
-
 def refuse_attribute(owner: object, name: str, part: str = "") -> NoReturn:
     """Raise the error for an attribute that an object does not have, with what is meant.
 
@@ -173,22 +158,48 @@ def refuse_attribute(owner: object, name: str, part: str = "") -> NoReturn:
     if not name.startswith("_") and name in dir(type(owner)):
         # a property raised the error
         object.__getattribute__(owner, name)
-    remedy = ""
-    if not name.startswith("_"):
-        inside = _names(vars(owner)[part]) if part in vars(owner) else []
-        remedy = nearest(name, _names(owner), {one: f"{part}.{one}" for one in inside})
-        words = {**_PRINTED, **_WRITTEN_FILES} if isinstance(owner, Result) else {}
-        if type(owner).__name__ in ("Scene", "Mechanism"):
-            words = _COMPUTED
-        if word := words.get(name) or (meant_by(name, words) if "did you mean" not in remedy else None):
-            remedy = f"; write {word}" if re.search(r"[(\[.]", word) else f"; did you mean {word!r}?"
+    remedy = "" if name.startswith("_") else f"; {_meant(owner, name, part)}"
     raise AttributeError(
         f"{type(owner).__name__!r} object has no attribute {name!r}{remedy}", name=name, obj=owner
     )
 
 
-def _names(owner: object) -> list[str]:
-    return [name for name in dir(owner) if name[0] != "_"]
+def _meant(owner: object, name: str, part: str) -> str:
+    """Return the attribute or the expression that is meant by an attribute that an object does not have."""
+    from mbplugin.vocabulary import leads_to, meant, proposal, public
+
+    expressions = {**_PRINTED, **_WRITTEN_FILES} if isinstance(owner, Result) else {}
+    if type(owner).__name__ in ("Scene", "Mechanism"):
+        expressions = _COMPUTED
+    if written := expressions.get(name):
+        return f"write {written}" if re.search(r"[(\[.]", written) else f"did you mean {written!r}?"
+    known = _described(owner)
+    if part in vars(owner):
+        own = {one.name for one in known}
+        inside = [one for one in _described(vars(owner)[part]) if one.name not in own]
+        known += [one._replace(name=f"{part}.{one.name}") for one in inside]
+    places = {one.name.removeprefix(f"{part}."): one.name for one in known}
+    elsewhere = {**places, **{word: places.get(instead, "") for word, instead in _INSTEAD.items()}}
+    if found := meant(name, known, elsewhere):
+        return proposal(found)
+    if written := meant_by(name, expressions):
+        return f"write {written}"
+    if functions := leads_to(name, [one for one in public() if one.name.islower()]):
+        return f"write {' or '.join(f'mb.{one}(…)' for one in functions)}"
+    return f"known names are {listed(sorted(one.name for one in known if '.' not in one.name), 16)}"
+
+
+def _described(owner: object) -> list[Described]:
+    """Return the public attributes of an object with their texts: those of its class, and their own."""
+    from mbplugin.vocabulary import Described, described_entries
+
+    entries = described_entries(getdoc(type(owner)) or "")
+    names = [name for name in dir(owner) if name[0] != "_"]
+    own = {name: getattr(type(owner), name, None) for name in names}
+    texts = {name: getdoc(one) or "" for name, one in own.items() if isinstance(one, _DOCUMENTED)}
+    return [
+        Described(name, texts.get(name, "").partition("\n\n")[0], entries.get(name, "")) for name in names
+    ]
 
 
 class Result:

@@ -9,17 +9,20 @@ from copy import copy
 from difflib import SequenceMatcher
 from functools import partial, wraps
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, get_args, get_origin
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from mbplugin.errors import BadUsage, meant_by
+from mbplugin.errors import BadUsage
 from mbplugin.files import require_replaceable
 from mbplugin.formats import ENDINGS
-from mbplugin.phrases import ended, only_near
+from mbplugin.phrases import ended, listed
 from mbplugin.rendering import BINARY, format_of, require_agreement
 from mbplugin.report import require_package
+
+if TYPE_CHECKING:
+    from mbplugin.vocabulary import Described
 
 
 class Entry(NamedTuple):
@@ -261,65 +264,63 @@ _LONGEST = 60
 _GROUP = {option: group for group, options in _OPTIONS.items() for option in options}
 #: What words of other programs in the place of a command mean here.
 _INTENDED = {
-    "help": "--help",
-    "version": "--version",
-    "-V": "--version",
-    "-v": "--version",
+    "film": "view",
+    "monte-carlo": "sweep",
+    **dict.fromkeys(("help", "--list"), "--help"),
+    **dict.fromkeys(("version", "-V", "-v"), "--version"),
     "--explain": "explain",
-    "stop": "estop",
-    "run": "simulate",
-    "sim": "simulate",
-    "check": "lint",
-    "validate": "lint",
-    "verify": "lint",
-    "convert": "close",
-    "export": "close",
-    **dict.fromkeys(("dof", "mobility", "rank", "analyze", "analyse", "info", "test"), "lint"),
+    **dict.fromkeys(("sim", "step", "play", "physics", "motion"), "simulate"),
     **dict.fromkeys(
-        ("check_urdf", "check-urdf", "urdf_check", "inspect", "describe", "summary", "audit"), "lint"
+        (
+            "check",
+            "info",
+            "describe",
+            "summary",
+            "urdf",
+            "sdf",
+            "mjcf",
+            "usd",
+            "sdformat",
+            "xacro",
+            "loops",
+            "loop",
+            "closures",
+            "stats",
+            "statistics",
+            "inertia",
+            "mass",
+            "masses",
+            "limits",
+            "joints",
+            "links",
+        ),
+        "lint",
     ),
-    **dict.fromkeys(("urdf", "sdf", "mjcf", "usd", "sdformat"), "lint"),
-    "xacro": "lint",
-    **dict.fromkeys(("compile", "translate", "transform", "save", "to-mjcf", "urdf2mjcf", "write"), "close"),
+    **dict.fromkeys(("compile", "save", "write"), "close"),
     **dict.fromkeys(("jacobian", "jacobians", "constraints"), "matrix"),
     **dict.fromkeys(("fk", "forward-kinematics", "forward_kinematics"), "mb.forward_kinematics(FILE)"),
-    **dict.fromkeys(("rnea", "id", "inverse-dynamics", "inverse_dynamics"), "mb.inverse_dynamics(FILE)"),
+    **dict.fromkeys(
+        ("rnea", "id", "inverse-dynamics", "inverse_dynamics", "torque", "torques", "actuation"),
+        "mb.inverse_dynamics(FILE)",
+    ),
     **dict.fromkeys(("crba", "mass-matrix", "mass_matrix"), "mb.mass_matrix(FILE)"),
     **dict.fromkeys(("gravity", "bias", "nle", "gravcomp", "gravity-compensation"), "mb.bias_forces(FILE)"),
-    **dict.fromkeys(("torque", "torques", "actuation"), "mb.inverse_dynamics(FILE)"),
     **dict.fromkeys(
         ("merge", "combine", "join", "attach"), "lint NAME.scene.toml, with a [[model]] table for each"
     ),
-    **dict.fromkeys(("loops", "loop", "closures"), "lint"),
     **dict.fromkeys(
         ("ik", "inverse-kinematics"),
         "lint --q NAME=VALUE with a pose from elsewhere: none is computed from a target",
     ),
-    **dict.fromkeys(
-        ("step", "rollout", "play", "dynamics", "integrate", "aba", "forward-dynamics"), "simulate"
-    ),
-    **dict.fromkeys(("brake", "brakes", "emergency-stop", "e-stop", "halt", "stopping"), "estop"),
-    **dict.fromkeys(("montecarlo", "monte-carlo", "random"), "sweep"),
-    **dict.fromkeys(("frequencies", "eigen", "vibration", "linearize", "equilibrium", "statics"), "modes"),
-    **dict.fromkeys(("benchmark", "bench"), "crosscheck"),
-    **dict.fromkeys(("list", "list-rules", "codes", "doc", "docs"), "rule"),
-    **dict.fromkeys(("install", "setup", "selftest", "self-test", "diagnose"), "doctor"),
-    **dict.fromkeys(("new", "create", "bootstrap"), "init"),
-    **dict.fromkeys(("animate", "animation", "movie", "film", "picture"), "view"),
-    **dict.fromkeys(
-        ("stats", "statistics", "inertia", "mass", "masses", "limits", "joints", "links"), "lint"
-    ),
-    **dict.fromkeys(("physics", "motion", "trajectory", "sim"), "simulate"),
-    "--list": "--help",
-    **dict.fromkeys(("settings", "configuration", "options", "show-config"), "config"),
+    **dict.fromkeys(("brake", "brakes", "halt", "stopping"), "estop"),
+    "linearize": "modes",
+    **dict.fromkeys(("list", "codes"), "rule"),
+    **dict.fromkeys(("setup", "diagnose"), "doctor"),
+    **dict.fromkeys(("animate", "animation", "movie", "tree", "urdf_to_graphiz"), "view"),
+    **dict.fromkeys(("configuration", "options", "show-config"), "config"),
     "completion": "--install-completion",
     "compare": "diff",
     "forces": "reactions",
-    **dict.fromkeys(("plot", "draw", "show", "display", "render", "visualize", "visualise", "viz"), "view"),
-    **dict.fromkeys(("viewer", "gui", "rviz", "meshcat", "tree", "graph", "urdf_to_graphviz"), "view"),
-    **dict.fromkeys(("urdf_to_graphiz", "urdf-viz", "screenshot"), "view"),
-    "lsp": "server",
-    "language-server": "server",
     "watch": "lint --watch",
     "fix": "lint --fix",
     "envelope": "reactions --envelope MOTION",
@@ -328,26 +329,19 @@ _INTENDED = {
 _INSTEAD: dict[str, tuple[str, ...]] = {
     **{f"--{name}": (f"--output-format {name}",) for name in ("json", "html", "pdf", "sarif", "xlsx")},
     "--csv": ("--output-format csv", "--save"),
-    **dict.fromkeys(("--format", "--fmt", "-f"), ("--output-format",)),
-    **dict.fromkeys(("--out", "--outfile", "--output-file", "--save"), ("--output",)),
-    **dict.fromkeys(("--time", "--seconds", "-t", "--until"), ("--duration",)),
-    **dict.fromkeys(("--dt", "--timestep", "--time-step", "--step-size", "-h"), ("--step",)),
+    "-f": ("--output-format",),
+    **dict.fromkeys(("--out", "--save"), ("--output",)),
+    **dict.fromkeys(("--seconds", "-t", "--end", "--length"), ("--duration",)),
+    "-h": ("--step",),
     **dict.fromkeys(("--steps", "--nsteps", "--n-steps", "--num-steps", "--frames"), ("--duration S",)),
-    **dict.fromkeys(("--velocity", "--velocities", "--vel", "--rates", "--dq", "--qvel"), ("--qd",)),
-    **dict.fromkeys(("--qd0", "--v0", "--dq0", "--qdot", "--joint-velocities"), ("--qd",)),
-    **dict.fromkeys(("--pose", "--joints", "--position", "--positions", "--q0", "--qpos"), ("--q",)),
-    **dict.fromkeys(("--joint-positions", "--configuration", "--config-q"), ("--q",)),
+    **dict.fromkeys(("--config-q", "-q", "--initial", "--init", "--start", "--state"), ("--q",)),
     **dict.fromkeys(("--keyframe", "--key", "--home", "--named-pose"), ("--q NAME=VALUE",)),
     **dict.fromkeys(("--method", "--solver"), ("--integrator",)),
-    **dict.fromkeys(
-        ("--screenshot", "--image", "--png", "--save-image", "--snapshot"), ("--picture", "--plot")
-    ),
     **dict.fromkeys(
         ("--video", "--mp4", "--gif", "--record", "--movie", "--animation"),
         ("--film", "mbplugin view FILE --film robot.mp4"),
     ),
     **dict.fromkeys(("--log", "--log-file", "--export", "--dump", "--npz"), ("--save", "--output")),
-    **dict.fromkeys(("--level", "--severity", "--min-severity", "--error-level"), ("--fail-on",)),
     **dict.fromkeys(
         ("--brake-torque", "--braking-torque", "--holding-torque"), ("--brake JOINT:torque=50Nm",)
     ),
@@ -358,63 +352,73 @@ _INSTEAD: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(
         ("--xacro", "--arg", "--args", "--xacro-args", "--mappings"), ("--xacro-arg NAME=VALUE",)
     ),
-    **dict.fromkeys(
-        ("--package-path", "--package-paths", "--ros-package-path", "--mesh-dir", "--search-path", "-I"),
-        ("--package-dir",),
-    ),
-    **dict.fromkeys(("--only", "--codes"), ("--select",)),
-    **dict.fromkeys(("--skip", "--suppress", "--without"), ("--ignore",)),
-    **dict.fromkeys(("--no-warnings", "--quiet-warnings"), ("--quiet",)),
-    **dict.fromkeys(("--end", "--tmax", "--t-end", "--horizon", "--length"), ("--duration",)),
+    "-I": ("--package-dir",),
+    **dict.fromkeys(("--codes", "--rule", "--rules"), ("--select",)),
+    "--no-warnings": ("--quiet",),
     **dict.fromkeys(
         ("--control", "--controller", "--policy", "--pd"), ("mb.simulate(FILE, controller=…) in Python",)
     ),
     "--merge": ("one scene file with a [[model]] table for each",),
-    **dict.fromkeys(("--seed-value", "--random-seed", "--rng"), ("--seed",)),
-    **dict.fromkeys(("--threads", "--workers", "--processes", "--parallel", "-j"), ("--jobs",)),
-    **dict.fromkeys(("--mass",), ("--payload",)),
-    **dict.fromkeys(("--cat",), ("--category",)),
-    **dict.fromkeys(("--force", "--wrench", "--external-force", "--external-forces", "--f-ext"), ("--load",)),
+    "-j": ("--jobs",),
+    "--mass": ("--payload",),
+    "--cat": ("--category",),
+    "--min-severity": ("--fail-on",),
+    "--rtol-rank": ("--tolerance",),
+    **dict.fromkeys(("--external-force", "--external-forces"), ("--load",)),
     **dict.fromkeys(("--headless", "--offscreen", "--no-gui"), ("--picture robot.png",)),
-    **dict.fromkeys(("--fixed", "--fixed-base"), ("--base fixed",)),
-    **dict.fromkeys(("--free", "--floating", "--free-base", "--floating-base"), ("--base free",)),
-    **dict.fromkeys(("--free-flyer", "--freeflyer", "--root-joint", "--free-joint"), ("--base free",)),
-    **dict.fromkeys(("--static", "--anchored", "--weld", "--use-fixed-base"), ("--base fixed",)),
-    **dict.fromkeys(("--rule", "--rules"), ("--select",)),
-    "--disable": ("--ignore",),
+    **dict.fromkeys(
+        ("--fixed", "--fixed-base", "--static", "--anchored", "--weld", "--use-fixed-base"), ("--base fixed",)
+    ),
+    **dict.fromkeys(
+        (
+            "--free",
+            "--floating",
+            "--free-base",
+            "--floating-base",
+            "--free-flyer",
+            "--freeflyer",
+            "--root-joint",
+            "--free-joint",
+        ),
+        ("--base free",),
+    ),
     "--exclude": ("exclude = ['PATTERN'] in mbplugin.toml",),
-    **dict.fromkeys(("--recursive", "-r", "-R"), ("a folder, which is searched with those in it",)),
-    "--all": ("a folder, which is searched with those in it",),
+    **dict.fromkeys(("--recursive", "-r", "-R", "--all"), ("a folder, which is searched with those in it",)),
     **dict.fromkeys(
         ("--exit-zero", "--no-fail", "--ignore-errors", "--no-error"), ("|| true behind the command",)
     ),
     **dict.fromkeys(("rule --list", "rule --all"), ("rule alone, which lists them",)),
-    **dict.fromkeys(("--silent",), ("--quiet",)),
     **dict.fromkeys(("--debug", "--details", "--full"), ("-v",)),
     "--strict": ("--fail-on note",),
-    **dict.fromkeys(("--werror", "--warn-as-error", "--warnings-as-errors"), ("--fail-on warning",)),
-    **dict.fromkeys(("--error-on-warning", "--fail-on-warning", "--max-warnings"), ("--fail-on warning",)),
+    **dict.fromkeys(
+        (
+            "--werror",
+            "--warn-as-error",
+            "--warnings-as-errors",
+            "--error-on-warning",
+            "--fail-on-warning",
+            "--max-warnings",
+        ),
+        ("--fail-on warning",),
+    ),
     **dict.fromkeys(("--dry-run", "--patch", "--check"), ("--diff",)),
     **dict.fromkeys(("--markdown", "--md", "--github"), ("--output-format github",)),
     **dict.fromkeys(("--rev", "--revision", "--ref", "--commit"), ("REV:PATH for a file at a revision",)),
     **dict.fromkeys(
-        [f"server {option}" for option in ("--port", "--tcp", "--socket", "--ws")],
+        ("server --port", "server --tcp", "server --socket", "server --ws"),
         ("mbplugin server, which speaks on stdin and stdout",),
     ),
-    **dict.fromkeys(("--timeout", "--time-limit"), ("--lint-seconds", "--max-seconds")),
     "-w": ("--watch",),
-    "-q": ("--q",),
     **dict.fromkeys(("--gravity", "--no-gravity", "-g"), ("gravity = [0, 0, 0] in a scene file",)),
-    **dict.fromkeys(("--speed", "--rate", "--omega"), ("--qd NAME=VALUE",)),
+    **dict.fromkeys(
+        ("--speed", "--rate", "--omega", "estop --joint", "simulate --joint"), ("--qd NAME=VALUE",)
+    ),
     **dict.fromkeys(("close --format", "close -f", "close --target"), ("--to",)),
     **dict.fromkeys(("close --save", "close --out", "close --export", "close --outfile"), ("--write",)),
-    **dict.fromkeys(("--enable", "--include", "--extend", "--with"), ("--extend-select", "--select")),
-    **dict.fromkeys(("--rank-tol", "--rtol-rank", "--rank-tolerance", "--rcond"), ("--tolerance",)),
-    **dict.fromkeys(("--initial", "--init", "--start", "--initial-state", "--x0", "--state"), ("--q",)),
+    **dict.fromkeys(("--enable", "--include", "--with"), ("--extend-select", "--select")),
     **dict.fromkeys(("--yes", "-y", "--no-confirm"), ("it without: nothing is asked",)),
     **dict.fromkeys(("--error", "--errors", "--errors-only", "-e"), ("--fail-on error",)),
     **dict.fromkeys(("--realtime", "--real-time", "--live"), ("mbplugin view FILE --motion MOTION",)),
-    **{f"{command} --joint": ("--qd NAME=VALUE",) for command in ("estop", "simulate")},
     "reactions --joint": ("no joint: the reactions of all are listed",),
     **dict.fromkeys(
         ("lint --write", "lint --in-place", "lint --inplace", "lint -i", "lint --repair"), ("--fix",)
@@ -507,8 +511,17 @@ ForceOption = Annotated[
 # Usage errors as one sentence that says what to type instead.
 
 
-def usage_sentence(error: Any, arguments: Sequence[str]) -> str:
-    """Return a sentence with the error in a command line and the correct usage."""
+def usage_sentence(error: Any, arguments: Sequence[str], whole: Callable[[], typer.Typer]) -> str:
+    """Return a sentence with the error in a command line and the correct usage.
+
+    Parameters
+    ----------
+    error : UsageError
+    arguments : sequence of str
+        The command line.
+    whole : callable
+        Makes the application with all commands, in which an unknown word is searched for.
+    """
     message = " ".join(error.format_message().split()).rstrip(".")
     for pattern, words in _WORDS:
         message = re.sub(pattern, words, message)
@@ -516,7 +529,7 @@ def usage_sentence(error: Any, arguments: Sequence[str]) -> str:
     if not message:  # no command at all: the help is the answer
         return str(error.ctx.get_help() if error.ctx else "")
     message = _with_near_options(f"{command}: {message[:1].lower()}{message[1:]}")
-    if meant := _intended(message, error, arguments):
+    if meant := _intended(message, error, arguments, whole):
         return ended(f"{message.partition(';')[0]}; write {meant}")
     remedy = (
         _at_revisions(message, arguments)
@@ -534,25 +547,17 @@ def _with_near_options(message: str) -> str:
     found = re.fullmatch(r"(.*no such option: (-\S+)); did you mean (.*)\?", message)
     if not found:
         return message
-    near = [option for option in found[3].split(", ") if _are_near(found[2].strip("-"), option.strip("-"))]
+    near = [
+        option for option in found[3].split(", ") if _hardly_differ(found[2].strip("-"), option.strip("-"))
+    ]
     return f"{found[1]}; did you mean {', '.join(near)}?" if near else found[1]
-
-
-def _are_near(typed: str, known: str) -> bool:
-    """Return True if two names share their first word, or one contains the other, or they hardly differ."""
-    shorter, longer = sorted((typed, known), key=len)
-    return (
-        _hardly_differ(typed, known)
-        or shorter in longer
-        or typed.partition("-")[0] == known.partition("-")[0]
-    )
 
 
 def _hardly_differ(typed: str, known: str) -> bool:
     return SequenceMatcher(None, typed, known).ratio() >= _NEAR
 
 
-def _intended(message: str, error: Any, arguments: Sequence[str]) -> str:
+def _intended(message: str, error: Any, arguments: Sequence[str], whole: Callable[[], typer.Typer]) -> str:
     """Return our words for a word of another program; empty if it is unknown."""
     first, rest = (arguments[0], arguments[1:]) if arguments else ("", ())
     of_group = not error.ctx or error.ctx.parent is None
@@ -562,7 +567,9 @@ def _intended(message: str, error: Any, arguments: Sequence[str]) -> str:
         # an option of the command stands before it
         return " ".join(("mbplugin", *rest, *_INSTEAD.get(first, (first,))[:1]))
     unknown = "no such command" in message or "no such option" in message
-    word = _INTENDED.get(first, "") if "did you mean" in message else _command_like(first)
+    word = _INTENDED.get(first, "")
+    if of_group and not word and "no such command" in message and "did you mean" not in message:
+        return _command_like(first, rest, whole)
     if of_group and word.startswith("mb.") and unknown:
         # a function on arrays, which the shell has no form for
         return (
@@ -572,8 +579,8 @@ def _intended(message: str, error: Any, arguments: Sequence[str]) -> str:
     if of_group and word and unknown:
         command, *options = word.split()
         words = (*rest[:1], command) if word.startswith("--") else (command, *rest, *options)
-        if command == "close" and (conversion := _conversion(rest)):
-            words = (command, conversion)
+        if command == "close":
+            words = (command, *_arguments_of(command, first, rest))
         if command == "lint" and any(_XACRO.fullmatch(one) for one in rest):
             words = (command, *(_XACRO.sub(r"--xacro-arg \1=\2", one) for one in rest))
         return " ".join(("mbplugin", *words))
@@ -591,23 +598,94 @@ def _intended(message: str, error: Any, arguments: Sequence[str]) -> str:
         return meant
     spelt = found[1].replace("_", "-").lower() if found[1].startswith("--") else found[1]
     words = _INSTEAD.get(f"{error.ctx.info_name} {spelt}") or _INSTEAD.get(spelt, ())
-    if not words and "did you mean" not in message and spelt.startswith("--"):
-        # a part of the name may be one that is known, as in --initial-velocity
-        own = {one.strip("-"): (one,) for option in error.ctx.command.params for one in option.opts}
-        others = {known.strip("-"): there for known, there in _INSTEAD.items() if known.startswith("--")}
-        words = meant_by(spelt.strip("-"), {**others, **own}) or ()
     if found[1] == "--exclude" and re.match(r"MB\d", value):
         # rules are ignored, files are excluded
         words = ("--ignore",)
-    return next(filter(None, (_with_value(word, value, error.ctx) for word in words)), "")
+    if instead := next(filter(None, (_with_value(word, value, error.ctx) for word in words)), ""):
+        return instead
+    # a word that is known, but not for this command, leads to nothing
+    return "" if words or "did you mean" in message else _option_like(spelt, value, error.ctx, whole)
 
 
-def _command_like(word: str) -> str:
-    """Return our word for a command of another program, by the whole word or else its parts; empty if unknown."""
-    if word.startswith("-"):
-        return _INTENDED.get(word, "")
-    parts = {known.partition("-")[2]: meant for known, meant in _INTENDED.items() if known[0] != "-"}
-    return str(meant_by(word, {**parts, **{one: one for one in COMMANDS}, **_INTENDED}) or "")
+def _command_like(word: str, rest: Sequence[str], whole: Callable[[], typer.Typer]) -> str:
+    """Return the command line, the function or the option that a word in place of a command means; empty if unknown."""
+    from mbplugin.vocabulary import meant, public
+
+    commands, options = _described_commands(whole)
+    intended = {known: word for known, word in _INTENDED.items() if word in COMMANDS}
+    if owners := options.get(f"--{word}", ()):
+        return f"--{word} behind a command that has it: {listed(owners, _OF_MANY)}"
+    if found := meant(word, commands, intended):
+        name, *others = found
+        line = " ".join(("mbplugin", name, *_arguments_of(name, word, rest)))
+        return f"{line}, or {' or '.join(others)} instead of {name}" if others else line
+    functions = [one for one in public() if one.name.islower()]
+    if found := meant(word, functions, {}):
+        file = repr(rest[0]) if rest else "FILE"
+        return f"{' or '.join(f'mb.{name}({file})' for name in found)} in Python, after import mbplugin as mb"
+    return ""
+
+
+def _arguments_of(command: str, word: str, rest: Sequence[str]) -> Sequence[str]:
+    """Return the arguments of a command that stands for another word, which may name the format to write."""
+    if command == "close" and (conversion := _conversion(rest)):
+        return [conversion]
+    formats = {**_FORMATS, **{one: one for one in _WRITTEN_BY_CLOSE.values()}}
+    parts = re.split(r"[^a-z]+", word.lower())
+    own = [_INSTEAD.get(f"{command} {one}", (one,))[0] for one in rest]
+    if command == "close" and len(parts) > 1 and parts[-1] in formats and "--to" not in own:
+        return [*own, "--to", formats[parts[-1]]]
+    return own
+
+
+#: Most commands with an option that are listed.
+_OF_MANY = 5
+
+
+def _described_commands(whole: Callable[[], typer.Typer]) -> tuple[list[Described], dict[str, list[str]]]:
+    """Return the commands with their texts, and the commands of each option."""
+    from mbplugin.vocabulary import Described
+
+    group: Any = typer.main.get_command(whole())
+    described, options = [], {}
+    for name, command in group.commands.items():
+        own = [one for one in command.params if one.param_type_name == "option"]
+        texts = [f"{' '.join(one.opts)} {one.help or ''}" for one in own]
+        described.append(Described(name, f"{COMMANDS[name].summary}", " ".join((command.help or "", *texts))))
+        for one in own:
+            for spelling in one.opts:
+                options.setdefault(spelling, []).append(name)
+    return described, options
+
+
+def _option_like(option: str, value: str, context: Any, whole: Callable[[], typer.Typer]) -> str:
+    """Return the option that is meant by an unknown one of a command, or a command that has it; empty if unknown."""
+    from mbplugin.vocabulary import Described, leads_to
+
+    records = {one.opts[0]: one.get_help_record(context) for one in context.command.params}
+    records = {name: record for name, record in records.items() if name.startswith("-") and record}
+    word = option.strip("-")
+    for name, record in records.items():
+        if word in _choices(record[0]):
+            return f"{name} {word}"
+    known = [Described(name, f"{text} {_form(record)}") for name, (record, text) in records.items()]
+    found = [line for name in leads_to(option, known) if (line := _with_value(name, value, context))]
+    if found:
+        first, *others = found
+        return f"{first}, or {' or '.join(one.partition(' ')[0] for one in others)}" if others else first
+    others = [name for name in _described_commands(whole)[1].get(option, ()) if name != context.info_name]
+    return f"mbplugin {others[0]} FILE {option}: {context.info_name} has no such option" if others else ""
+
+
+def _form(record: str) -> str:
+    """Return the form of an option's value, as its help has it behind its name: ``S`` or ``text|json``."""
+    return re.sub(r"^.*?(?: (?=[^-])|$)", "", record)
+
+
+def _choices(record: str) -> list[str]:
+    """Return the values that an option offers, from the first column of its help."""
+    form = re.sub(r"[<>\[\]]", "", _form(record))
+    return form.split("|") if "|" in form and form.lower() == form else []
 
 
 def _negative_number(arguments: Sequence[str]) -> str:
@@ -640,6 +718,9 @@ def _with_value(word: str, value: str, context: Any) -> str:
     if option is None or not {*filter(None, re.split(r"\W", own))} <= {*offered}:
         return ""
     takes_one = not own and not (option.is_flag or option.count)
+    form = _form(str(option.get_help_record(context)[0]))
+    if takes_one and "=" in form.partition("|")[0] and not re.search("[=:]", value):
+        return f"{word} {form}"
     if takes_one and name in ("--q", "--qd"):
         # as a mapping is written elsewhere
         value = re.sub(r"\s*[:=]\s*", "=", value.strip("{} ")).replace("'", "").replace('"', "")
@@ -675,14 +756,17 @@ def _remedy(message: str, command: str, arguments: Sequence[str]) -> str:
 
 
 def _offered(message: str) -> str:
-    """Return an option with the value that a misspelt one of a choice means; empty if none is near."""
-    found = re.search(r"invalid value for '(-[\w-]+)[^']*': '([^']*)' is not one of (.*)", message)
+    """Return a choice that is meant by a value that is none, with its option or command; empty if none is near."""
+    from mbplugin.vocabulary import Described, meant
+
+    found = re.search(r"(\w*): invalid value for '(-*[\w-]+)[^']*': '([^']*)' is not one of (.*)", message)
     if not found:
         return ""
-    option, typed, choices = found[1], found[2], re.findall(r"'([^']*)'", found[3])
-    wanted = "github" if typed.lower() in _MARKDOWN else _FORMATS.get(typed.lower(), typed.lower())
-    meant = wanted if wanted in choices else only_near(wanted, choices)
-    return f"{option} {meant}" if meant else ""
+    typed, choices = found[3].lower(), re.findall(r"'([^']*)'", found[4])
+    elsewhere = {**_FORMATS, **dict.fromkeys(_MARKDOWN, "github")}
+    wanted = meant(typed, [Described(one) for one in choices], elsewhere)
+    owner = found[2] if found[2].startswith("-") else f"mbplugin {found[1]}"
+    return f"{owner} {wanted[0]}" if len(wanted) == 1 else ""
 
 
 def _has_one_dash(word: str) -> bool:
