@@ -47,17 +47,6 @@ MasslessOption = Annotated[
     ),
 ]
 PlanarOption = Annotated[Plane | None, typer.Option("--planar", help="Restrict the mechanism to this plane.")]
-StanceOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="LINK,…",
-        help="Links whose lowest points touch the ground; default: for a robot on legs or wheels, its lowest"
-        " links.",
-    ),
-]
-GroundFrictionOption = Annotated[
-    float | None, typer.Option(metavar="MU", help="Coefficient of friction on the ground; default: 0.8.")
-]
 ToleranceOption = Annotated[
     float | None,
     typer.Option("--tolerance", help=f"Relative rank tolerance; default {DEFAULT_TOLERANCE:g}."),
