@@ -101,6 +101,23 @@ def test_the_brakes_and_payloads_of_the_robot_are_unchanged_after_many_stops() -
     assert after.travels == pytest.approx(before.travels, abs=1e-12)
 
 
+def test_other_brakes_and_payloads_after_many_stops_are_those_of_a_fresh_robot() -> None:
+    later = [replace(brake, delay=(brake.delay or 0.0) + 0.02) for brake in brakes_of(3, 60.0)]
+    scenario, others = (scenario_of(arm((0.5, 0.4, 0.3)), own) for own in (brakes_of(3, 80.0), later))
+    plan = SweepPlan(scenario, 5, 1, None, 0.2, (0.5, 1.0), 0.3, 0.4, (0.0, 1.0))
+    starts, payloads = plan.draws(range(5)), scenario.actions.payloads
+    heavier = tuple(payload.scaled(2.0) for payload in payloads)
+    used = CompiledStop(scenario)
+    used.stops(starts, scenario.brakes, payloads)
+    after, again = (used.stops(starts, others.brakes, heavier) for _ in range(2))
+    fresh = CompiledStop(scenario).stops(starts, others.brakes, heavier)
+    assert after.joints.tolist() == again.joints.tolist() == fresh.joints.tolist()
+    assert np.abs(after.joints - used.stops(starts, scenario.brakes, payloads).joints).max() > 1e-4
+    # one stop, with what the last call left
+    left, alone = (one.stop(scenario.q, scenario.qd) for one in (used, CompiledStop(scenario)))
+    assert left.times.tolist() == alone.times.tolist()
+
+
 @pytest.mark.long
 def test_a_stop_too_stiff_for_the_loop_is_left_to_the_runner() -> None:
     """Its neighbours keep their results; as in a single stop, the runner computes this one."""
