@@ -21,7 +21,7 @@ from mbplugin.model.brake_law import decimal
 #: Largest table, bytes.
 LONGEST_TABLE = 50_000_000
 _SEPARATORS = r",;|\t\r\n"
-_NUMBER = rf" *[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?: [^{_SEPARATORS}\d=+@|'\"!()-]*)?"
+_NUMBER = r" *[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 #: A number that fills the space between two separators of one kind is left unchanged.
 _KEPT = "|".join(
     [rf"\A{_NUMBER}\Z", *(rf"(?<={mark}){_NUMBER}(?={mark}|\Z)" for mark in (",", ";", r"\|", r"\t"))]
