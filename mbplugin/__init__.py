@@ -137,11 +137,10 @@ def __getattr__(name: str) -> Any:
             raise AttributeError(
                 f"{missing}; inverse kinematics is not computed here: state a pose as q={{'JOINT': VALUE}}"
             )
-        from mbplugin.vocabulary import meant, of_its_kind, proposal, public
+        from mbplugin.vocabulary import meant, proposal, public
 
-        known = of_its_kind(name, public())
-        remedy = proposal(meant(name, known, _MEANT))
-        listed = ", ".join(one.name for one in known)
+        remedy = proposal(meant(name, public(), _MEANT))
+        listed = ", ".join(one for one in __all__ if one.islower())
         raise AttributeError(f"{missing}; {remedy or f'known names are {listed}'}")
     import importlib
 

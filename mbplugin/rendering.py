@@ -184,9 +184,8 @@ def _meant(owner: object, name: str, part: str) -> str:
         return proposal(found)
     if written := meant_by(name, expressions):
         return f"write {written}"
-    functions = leads_to(name, [one for one in public() if one.name.islower()])
-    if functions:
-        return f"write mb.{functions[0]}(…)"
+    if functions := leads_to(name, [one for one in public() if one.name.islower()]):
+        return f"write {' or '.join(f'mb.{one}(…)' for one in functions)}"
     return f"known names are {listed(sorted(one.name for one in known if '.' not in one.name), 16)}"
 
 

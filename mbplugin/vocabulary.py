@@ -24,6 +24,7 @@ pose configuration position coordinate angle posture q qpos pos keyframe joint_a
 velocity speed rate vel qd qvel qdot dq v omega twist joint_velocity rpm
 acceleration acc qdd qacc ddq qddot vdot
 initial start begin first initial_state initial_condition
+qd qd0 v0 dq0 initial_velocity initial_speed initial_rate start_speed start_velocity
 q x0 q0 initial_state initial_pose start_pose initial_position initial_configuration
 duration time period horizon tend tf until t_final t_end t_max tmax sim_time simulation_time end_time stop_time final_time
 at instant when moment onset
@@ -33,7 +34,7 @@ torque effort tau moment actuation ctrl control motor_torque joint_force general
 load force wrench f_ext fext xfrc external external_force external_wrench applied_force
 reaction joint_force constraint_force bearing_force bearing_load support_force lagrange_multiplier multiplier lambda \
 wrench force internal_force joint_load hinge_force reaction_force
-reaction bearing support bearing_load
+reaction bearing support bearing_load statics
 payload workpiece carried_mass attached_mass gripper_mass tool_mass load_mass mass_at_tool point_mass carried attached \
 grasped flange_load
 mass weight kg massless
@@ -110,7 +111,7 @@ method algorithm solver decomposition factorization approach technique
 formulation dae equations_of_motion baumgarte stabilization constraint_stabilization lagrange
 redundancy overconstraint overconstrained overdetermined hyperstatic redundant statically_indeterminate rank_deficiency \
 dependent_constraint linearly_dependent rank_deficient excess
-mobility dof degree_of_freedom dofs grashof freedom ndof nv number_of_dof
+mobility dof degree_of_freedom dofs grashof freedom ndof number_of_dof
 gruebler grubler kutzbach gruebler_kutzbach grübler mobility
 singularity singular dead_point dead_centre dead_center toggle
 singular_value sigma svd condition_number conditioning spectrum
@@ -129,7 +130,7 @@ bias nle nonlinear coriolis centrifugal gravity_torque gravity_compensation nonl
 qfrc_bias coriolis_matrix generalized_gravity gravcomp gravity_force
 gravity g gravitational
 simulate simulation run rollout integrate dynamics forward_dynamics aba simulator step step_simulation drop fall propagate \
-mj_step articulated_body forward_simulation
+mj_step articulated_body forward_simulation motion trajectory
 motion trajectory history movement
 profile trajectory spline waypoint setpoint motion_law prescribed reference_trajectory
 driver motor motion_generator prescribed_motion drive servo position_control
@@ -192,11 +193,12 @@ unit degree radian si
 _FILLERS = frozenset(
     "a an the of for in on to by with from and or as is are be has have its this that it my use using get compute "
     "calc calculate calculation set make do mj arg param value values data all given per each any which one such not these "
-    "those than also where if no list".split()
+    "those than also where if no list n".split()
 )
 #: Words that narrow another one: alone they decide, beside another word little.
 _MODIFIERS = frozenset(
-    "initial start begin joint current desired default total model robot arm mechanism new max maximum name".split()
+    "initial start begin joint current desired default total model robot arm mechanism new max maximum name num number "
+    "count mode info type".split()
 )
 #: Endings of inflected words and of derived ones, with the fewest letters before them; the first that fits is cut off.
 _ENDINGS = (
@@ -261,10 +263,13 @@ def leads_to(word: str, known: Iterable[Described]) -> tuple[str, ...]:
     matches = {term: [_match(term, one) for one in indexed] for term in terms}
     weights = {term: _weight(found) * (_LITTLE if term.form in _modifiers() else 1.0) for term, found in matches.items()}
     total = sum(weights.values())
+    # a class is written with a capital, unless its first word is a verb as in CalcMassMatrix
+    of_class = len(word) > 1 and word[0].isupper() and _snake(word).partition("_")[0] not in _FILLERS
     scored = []
     for place, one in enumerate(indexed):
         score = sum(weights[term] * matches[term][place] for term in terms) / total
-        scored.append((score + _TIE * _covered(one, terms), score, one.name))
+        alike = _TIE * _covered(one, terms) + _KIND * (one.name[:1].isupper() == of_class)
+        scored.append((score + alike, score, one.name))
     scored.sort(key=lambda item: -item[0])
     best = scored[0][0]
     if scored[0][1] < _ENOUGH:
@@ -292,7 +297,8 @@ def meant(word: str, known: Sequence[Described], elsewhere: Mapping[str, str]) -
     from difflib import get_close_matches
 
     names = {one.name: one for one in known}
-    spellings = dict.fromkeys((word, word.lower(), _snake(word)))
+    core = "_".join(part for part in _snake(word).split("_") if part == "to" or part not in _FILLERS)
+    spellings = dict.fromkeys((word, word.lower(), _snake(word), core))
     if written := next((elsewhere[one] for one in spellings if elsewhere.get(one) in names), None):
         return (written,)
     if same := next((one for one in spellings if one in names), None):
@@ -307,12 +313,6 @@ def public() -> list[Described]:
     """Return the public functions and classes of the package with their docstrings."""
     places: dict[str, str] = import_module("mbplugin.api").PUBLIC
     return [described_function(name, text) for name, text in docstrings(places).items()]
-
-
-def of_its_kind(word: str, known: Iterable[Described]) -> list[Described]:
-    """Return the classes if a word is written as a class, else the functions."""
-    is_class = word[:1].isupper() and _snake(word).partition("_")[0] not in _FILLERS
-    return [one for one in known if one.name[:1].isupper() == is_class]
 
 
 def docstrings(places: Mapping[str, str]) -> dict[str, str]:
@@ -383,10 +383,12 @@ class _Indexed(NamedTuple):
     meanings: Mapping[int, float]
 
 
-#: Weight of a word that narrows another one.
+#: Weight of a word that narrows another one, and of one that is found nowhere.
 _LITTLE = 0.3
 #: What the share of the words of a name that are matched adds, to decide between equal scores.
 _TIE = 0.12
+#: What it adds that both are written as classes, or neither.
+_KIND = 0.15
 
 
 @cache
@@ -394,7 +396,9 @@ def _indexed(one: Described) -> _Indexed:
     stems: dict[str, float] = {}
     meanings: dict[int, float] = {}
     for text, weight in ((one.name, _IN_NAME), (one.summary, _IN_SUMMARY), (one.rest, _IN_REST)):
-        forms = {*_forms(_words(text))}
+        # the letters of an equation have no meaning of their own
+        words = [word for word in _words(text) if len(word) > 1 or weight == _IN_NAME]
+        forms = {*_forms(words)}
         for stem in forms:
             stems[stem] = _both(weight, stems.get(stem, 0.0))
         for meaning in {meaning for stem in forms for meaning in _meanings().get(stem, ())}:
@@ -432,12 +436,13 @@ def _readable(word: str, known: set[str]) -> tuple[str, ...]:
         first, second = _stem(word[:length]), word[length:]
         if (first in known or first in meanings) and (second in known or second in meanings):
             return tuple(one for one in (first, second) if one not in _FILLERS)
-    begun = [one for one in (*known, *meanings) if one.startswith(word)]
+    whole = [*known, *(one for one in meanings if one in _single())]
+    begun = [one for one in whole if one.startswith(word)]
     if begun:
         return (min(begun, key=len),)
     from difflib import get_close_matches
 
-    return tuple(get_close_matches(word, [*known, *meanings], n=1, cutoff=_SPELT)) or (word,)
+    return tuple(get_close_matches(word, whole, n=1, cutoff=_SPELT)) or (word,)
 
 
 #: Similarity from which a word counts as a misspelt one, and a whole name.
@@ -458,8 +463,8 @@ def _match_of(form: str, one: _Indexed) -> float:
 
 
 def _weight(found: Sequence[float]) -> float:
-    """Return the weight of a term: a word that describes everything decides nothing, an unknown one much."""
-    return log(1.0 + len(found) / max(sum(found), 0.5))
+    """Return the weight of a term: a word that describes everything decides nothing, an unknown one little."""
+    return log(1.0 + len(found) / sum(found)) if any(found) else _LITTLE * log(1.0 + len(found))
 
 
 def _covered(one: _Indexed, terms: Sequence[_Term]) -> float:
@@ -506,6 +511,12 @@ def _stem(word: str) -> str:
 @cache
 def _modifiers() -> frozenset[str]:
     return frozenset(map(_stem, _MODIFIERS))
+
+
+@cache
+def _single() -> frozenset[str]:
+    """Return the synonyms that are one word."""
+    return frozenset(_stem(term) for term in _SYNONYMS.split() if "_" not in term)
 
 
 @cache

@@ -6,6 +6,7 @@ import errno
 import os
 import traceback
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -108,7 +109,7 @@ def run(arguments: Sequence[str]) -> int:
                 app = application(COMMANDS) if _COMPLETION in os.environ else _outline()
             code = app(list(arguments), prog_name="mbplugin", standalone_mode=False)
     except UsageError as error:
-        complain(usage_sentence(error, arguments))
+        complain(usage_sentence(error, arguments, partial(application, COMMANDS)))
         return 2
     except MbPluginError as error:
         complain(f"mbplugin: {error}")

@@ -17,7 +17,7 @@ from typer.core import TyperCommand, TyperGroup
 from mbplugin.errors import BadUsage
 from mbplugin.files import require_replaceable
 from mbplugin.formats import ENDINGS
-from mbplugin.phrases import ended, only_near
+from mbplugin.phrases import ended, listed
 from mbplugin.rendering import BINARY, format_of, require_agreement
 from mbplugin.report import require_package
 
@@ -303,7 +303,7 @@ _INTENDED = {
     ),
     **dict.fromkeys(("brake", "brakes", "emergency-stop", "e-stop", "halt", "stopping"), "estop"),
     **dict.fromkeys(("montecarlo", "monte-carlo", "random"), "sweep"),
-    **dict.fromkeys(("frequencies", "eigen", "vibration", "linearize", "equilibrium", "statics"), "modes"),
+    **dict.fromkeys(("frequencies", "eigen", "vibration", "linearize", "equilibrium"), "modes"),
     **dict.fromkeys(("benchmark", "bench"), "crosscheck"),
     **dict.fromkeys(("list", "list-rules", "codes", "doc", "docs"), "rule"),
     **dict.fromkeys(("install", "setup", "selftest", "self-test", "diagnose"), "doctor"),
@@ -510,8 +510,17 @@ ForceOption = Annotated[
 # Usage errors as one sentence that says what to type instead.
 
 
-def usage_sentence(error: Any, arguments: Sequence[str]) -> str:
-    """Return a sentence with the error in a command line and the correct usage."""
+def usage_sentence(error: Any, arguments: Sequence[str], whole: Callable[[], typer.Typer]) -> str:
+    """Return a sentence with the error in a command line and the correct usage.
+
+    Parameters
+    ----------
+    error : UsageError
+    arguments : sequence of str
+        The command line.
+    whole : callable
+        Makes the application with all commands, in which an unknown word is searched for.
+    """
     message = " ".join(error.format_message().split()).rstrip(".")
     for pattern, words in _WORDS:
         message = re.sub(pattern, words, message)
@@ -519,7 +528,7 @@ def usage_sentence(error: Any, arguments: Sequence[str]) -> str:
     if not message:  # no command at all: the help is the answer
         return str(error.ctx.get_help() if error.ctx else "")
     message = _with_near_options(f"{command}: {message[:1].lower()}{message[1:]}")
-    if meant := _intended(message, error, arguments):
+    if meant := _intended(message, error, arguments, whole):
         return ended(f"{message.partition(';')[0]}; write {meant}")
     remedy = (
         _at_revisions(message, arguments)
@@ -545,7 +554,9 @@ def _hardly_differ(typed: str, known: str) -> bool:
     return SequenceMatcher(None, typed, known).ratio() >= _NEAR
 
 
-def _intended(message: str, error: Any, arguments: Sequence[str]) -> str:
+def _intended(
+    message: str, error: Any, arguments: Sequence[str], whole: Callable[[], typer.Typer]
+) -> str:
     """Return our words for a word of another program; empty if it is unknown."""
     first, rest = (arguments[0], arguments[1:]) if arguments else ("", ())
     of_group = not error.ctx or error.ctx.parent is None
@@ -557,7 +568,7 @@ def _intended(message: str, error: Any, arguments: Sequence[str]) -> str:
     unknown = "no such command" in message or "no such option" in message
     word = _INTENDED.get(first, "")
     if of_group and not word and "no such command" in message and "did you mean" not in message:
-        return _command_like(first, rest)
+        return _command_like(first, rest, whole)
     if of_group and word.startswith("mb.") and unknown:
         # a function on arrays, which the shell has no form for
         return (
@@ -591,17 +602,17 @@ def _intended(message: str, error: Any, arguments: Sequence[str]) -> str:
         words = ("--ignore",)
     if instead := next(filter(None, (_with_value(word, value, error.ctx) for word in words)), ""):
         return instead
-    return "" if "did you mean" in message else _option_like(spelt, value, error.ctx)
+    return "" if "did you mean" in message else _option_like(spelt, value, error.ctx, whole)
 
 
-def _command_like(word: str, rest: Sequence[str]) -> str:
+def _command_like(word: str, rest: Sequence[str], whole: Callable[[], typer.Typer]) -> str:
     """Return the command line, the function or the option that a word in place of a command means; empty if unknown."""
     from mbplugin.vocabulary import meant, public
 
-    commands, options = _described_commands()
+    commands, options = _described_commands(whole)
     intended = {known: word for known, word in _INTENDED.items() if word in COMMANDS}
-    if f"--{word}" in options and len(options[f"--{word}"]) < _OF_MANY:
-        return f"it as an option, as in mbplugin {options[f'--{word}'][0]} {' '.join(rest[:1])} --{word}".rstrip()
+    if owners := options.get(f"--{word}", ()):
+        return f"--{word} behind a command that has it: {listed(owners, _OF_MANY)}"
     if found := meant(word, commands, intended):
         name, *others = found
         line = " ".join(("mbplugin", name, *_arguments_of(name, word, rest)))
@@ -625,16 +636,15 @@ def _arguments_of(command: str, word: str, rest: Sequence[str]) -> Sequence[str]
     return own
 
 
-#: An option of so many commands leads to none of them.
-_OF_MANY = 8
+#: Most commands with an option that are listed.
+_OF_MANY = 5
 
 
-def _described_commands() -> tuple[list[Described], dict[str, list[str]]]:
+def _described_commands(whole: Callable[[], typer.Typer]) -> tuple[list[Described], dict[str, list[str]]]:
     """Return the commands with their texts, and the commands of each option."""
-    from mbplugin.cli.app import application
     from mbplugin.vocabulary import Described
 
-    group: Any = typer.main.get_command(application(COMMANDS))
+    group: Any = typer.main.get_command(whole())
     described, options = [], {}
     for name, command in group.commands.items():
         own = [one for one in command.params if one.param_type_name == "option"]
@@ -646,7 +656,7 @@ def _described_commands() -> tuple[list[Described], dict[str, list[str]]]:
     return described, options
 
 
-def _option_like(option: str, value: str, context: Any) -> str:
+def _option_like(option: str, value: str, context: Any, whole: Callable[[], typer.Typer]) -> str:
     """Return the option that is meant by an unknown one of a command, or a command that has it; empty if unknown."""
     from mbplugin.vocabulary import Described, leads_to
 
@@ -661,7 +671,7 @@ def _option_like(option: str, value: str, context: Any) -> str:
     if found:
         first, *others = found
         return f"{first}, or {' or '.join(one.partition(' ')[0] for one in others)}" if others else first
-    others = [name for name in _described_commands()[1].get(option, ()) if name != context.info_name]
+    others = [name for name in _described_commands(whole)[1].get(option, ()) if name != context.info_name]
     return f"mbplugin {others[0]} FILE {option}: {context.info_name} has no such option" if others else ""
 
 
@@ -706,6 +716,9 @@ def _with_value(word: str, value: str, context: Any) -> str:
     if option is None or not {*filter(None, re.split(r"\W", own))} <= {*offered}:
         return ""
     takes_one = not own and not (option.is_flag or option.count)
+    form = _form(str(option.get_help_record(context)[0]))
+    if takes_one and "=" in form.partition("|")[0] and not re.search("[=:]", value):
+        return f"{word} {form}"
     if takes_one and name in ("--q", "--qd"):
         # as a mapping is written elsewhere
         value = re.sub(r"\s*[:=]\s*", "=", value.strip("{} ")).replace("'", "").replace('"', "")

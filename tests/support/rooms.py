@@ -6,6 +6,7 @@ from __future__ import annotations
 ORDER = (
     (
         "phrases",
+        "vocabulary",
         "errors",
         "formats",
         "files",

@@ -156,7 +156,7 @@ def sweep(
     progress: Callable[[int, int], None] | None = None,
     **common: Unpack[StopArguments],
 ) -> Swept:
-    """Compute many stops; each depends only on the seed and its number, on whatever machine it is computed.
+    """Compute many random stops; each depends only on the seed and its number, on whatever machine it is computed.
 
     Parameters
     ----------
