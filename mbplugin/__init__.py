@@ -97,34 +97,37 @@ if TYPE_CHECKING:
 __all__ = list(PUBLIC)
 #: Words of other programs for functions.
 _MEANT = {
-    **dict.fromkeys(("read", "open", "parse", "Robot", "Model", "from_urdf"), "load"),
     **dict.fromkeys(
-        ("URDF", "Urdf", "Mjcf", "MjModel", "MjSpec", "loadURDF", "load_urdf", "read_urdf"), "load"
+        (
+            "Robot",
+            "Model",
+            "from_urdf",
+            "URDF",
+            "Urdf",
+            "Mjcf",
+            "MjSpec",
+            "buildModelFromMJCF",
+            "RobotWrapper",
+            "URDFLoader",
+            "Parser",
+            "MultibodyPlant",
+            "World",
+            "Simulator",
+            "Environment",
+            "Assembly",
+            "System",
+        ),
+        "load",
     ),
-    **dict.fromkeys(("buildModelFromUrdf", "buildModelFromMJCF", "RobotWrapper"), "load"),
-    **dict.fromkeys(("from_xml", "from_file", "load_model", "load_file", "URDFLoader", "Parser"), "load"),
-    **dict.fromkeys(("MultibodyPlant", "World", "Simulator", "Environment", "Assembly", "System"), "load"),
     **dict.fromkeys(("check", "validate", "Linter", "check_urdf"), "lint"),
-    **dict.fromkeys(
-        ("run", "step", "mj_step", "rollout", "integrate", "aba", "forward_dynamics"), "simulate"
-    ),
-    **dict.fromkeys(("fk", "forwardKinematics", "framesForwardKinematics", "link_fk"), "forward_kinematics"),
-    **dict.fromkeys(("rnea", "id", "mj_inverse", "mj_rne", "inverseDynamics"), "inverse_dynamics"),
-    **dict.fromkeys(("crba", "mj_fullM", "M", "massMatrix", "inertia_matrix"), "mass_matrix"),
-    **dict.fromkeys(
-        ("nle", "nonLinearEffects", "gravity", "computeGeneralizedGravity", "gravcomp"), "bias_forces"
-    ),
-    **dict.fromkeys(("computeJointJacobians", "computeFrameJacobian", "mj_jac", "J"), "jacobian"),
-    **dict.fromkeys(("constraint_jacobian", "constraints", "rank", "C"), "constraint_matrix"),
-    **dict.fromkeys(("SE3", "Transform", "RigidTransform", "Frame"), "Pose"),
-    **dict.fromkeys(("stop", "brake", "emergency_stop"), "estop"),
+    **dict.fromkeys(("id", "mj_rne"), "inverse_dynamics"),
+    "M": "mass_matrix",
+    **dict.fromkeys(("rank", "C"), "constraint_matrix"),
+    "brake": "estop",
     **dict.fromkeys(("plot", "draw", "render", "visualize", "launch_viewer", "viewer"), "view"),
-    **dict.fromkeys(("compare",), "diff"),
-    **dict.fromkeys(("convert", "save", "export", "write"), "close"),
-    **dict.fromkeys(("modes", "eigenfrequencies", "frequencies"), "linearize"),
     **dict.fromkeys(("Joint", "Constraint"), "Pair"),
-    **dict.fromkeys(("Link", "RigidBody", "Inertia"), "Body"),
-    **dict.fromkeys(("Force", "Wrench"), "Load"),
+    **dict.fromkeys(("Link", "Inertia"), "Body"),
+    "Force": "Load",
 }
 
 

@@ -35,35 +35,18 @@ ALIASES = {
 }
 #: Names from other libraries whose spelling alone would suggest a wrong parameter.
 _ELSEWHERE = {
-    "dq": "qd",
-    "qvel": "qd",
-    "v": "qd",
-    "ddq": "qdd",
-    "qacc": "qdd",
+    **dict.fromkeys(("dq", "qvel", "v", "speed", "velocity", "velocities", "qdot", "vel"), "qd"),
     "a": "qdd",
-    "qpos": "q",
-    "dt": "step",
-    "speed": "qd",
-    "pose": "q",
-    **dict.fromkeys(("severity", "level", "strict", "min_severity", "threshold"), "fail_on"),
-    **dict.fromkeys(("t_end", "tf", "t_final", "t_max", "until", "t", "T", "time", "seconds"), "duration"),
-    **dict.fromkeys(("n_steps", "nsteps", "steps", "num_steps", "horizon"), "duration"),
-    **dict.fromkeys(("ctrl", "control", "policy", "tau", "torque", "torques", "actuation"), "controller"),
-    **dict.fromkeys(("velocity", "velocities", "qdot", "v0", "dq0", "vel"), "qd"),
-    **dict.fromkeys(("positions", "joint_positions", "x0", "angles", "configuration", "state"), "q"),
-    **dict.fromkeys(("timestep", "time_step", "step_size"), "step"),
-    **dict.fromkeys(("force", "forces", "wrench", "wrenches", "external_forces", "f_ext", "fext"), "loads"),
     **dict.fromkeys(
-        ("mesh_dir", "mesh_dirs", "package_path", "package_paths", "search_paths"), "package_dirs"
+        ("qpos", "pose", "positions", "joint_positions", "angles", "configuration", "state"), "q"
     ),
+    **dict.fromkeys(("t", "T", "seconds", "n_steps", "nsteps", "steps", "num_steps"), "duration"),
+    **dict.fromkeys(("ctrl", "tau", "torque", "actuation"), "controller"),
     **dict.fromkeys(("mass", "tool_mass", "tool"), "payload"),
-    **dict.fromkeys(("frame", "body", "frame_name", "link_name", "tip"), "link"),
-    **dict.fromkeys(("codes", "rules", "only"), "select"),
-    **dict.fromkeys(("exclude", "disable", "skip"), "ignore"),
-    **dict.fromkeys(("free_flyer", "freeflyer", "floating_base", "root_joint", "fixed"), "base"),
-    **dict.fromkeys(("solver", "scheme"), "integrator"),
-    **dict.fromkeys(("fixed_base", "useFixedBase", "use_fixed_base", "floating"), "base"),
-    **dict.fromkeys(("write", "inplace", "in_place"), "dry_run"),
+    **dict.fromkeys(("frame", "frame_name", "tip"), "link"),
+    **dict.fromkeys(("codes", "rules"), "select"),
+    "fixed": "base",
+    **dict.fromkeys(("inplace", "in_place"), "dry_run"),
 }
 #: Remedies for words of other libraries that no argument stands for.
 _REMEDIES = {

@@ -197,7 +197,9 @@ def _described(owner: object) -> list[Described]:
     names = [name for name in dir(owner) if name[0] != "_"]
     own = {name: getattr(type(owner), name, None) for name in names}
     texts = {name: getdoc(one) or "" for name, one in own.items() if isinstance(one, _DOCUMENTED)}
-    return [Described(name, texts.get(name, "").partition("\n\n")[0], entries.get(name, "")) for name in names]
+    return [
+        Described(name, texts.get(name, "").partition("\n\n")[0], entries.get(name, "")) for name in names
+    ]
 
 
 class Result:

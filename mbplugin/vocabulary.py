@@ -26,17 +26,19 @@ acceleration acc qdd qacc ddq qddot vdot
 initial start begin first initial_state initial_condition
 qd qd0 v0 dq0 initial_velocity initial_speed initial_rate start_speed start_velocity
 q x0 q0 initial_state initial_pose start_pose initial_position initial_configuration
-duration time period horizon tend tf until t_final t_end t_max tmax sim_time simulation_time end_time stop_time final_time
+duration time period horizon tend tf until t_final t_end t_max tmax sim_time simulation_time end_time stop_time \
+final_time
 at instant when moment onset
 time t clock timestamp stamp
 step dt timestep time_step increment sampling_time sample_time step_size h max_step
-torque effort tau moment actuation ctrl control motor_torque joint_force generalized_force joint_effort qfrc actuator_force
+torque effort tau moment actuation ctrl control motor_torque joint_force generalized_force joint_effort qfrc \
+actuator_force
 load force wrench f_ext fext xfrc external external_force external_wrench applied_force
 reaction joint_force constraint_force bearing_force bearing_load support_force lagrange_multiplier multiplier lambda \
 wrench force internal_force joint_load hinge_force reaction_force
 reaction bearing support bearing_load statics
-payload workpiece carried_mass attached_mass gripper_mass tool_mass load_mass mass_at_tool point_mass carried attached \
-grasped flange_load
+payload workpiece carried_mass attached_mass gripper_mass tool_mass load_mass mass_at_tool point_mass carried \
+attached grasped flange_load
 mass weight kg massless
 inertia inertial
 tool tcp end_effector eef flange gripper hand tool_center_point tip tool0 ee
@@ -45,13 +47,14 @@ category cat stop_category
 brake braking holding_brake clutch
 emergency_stop estop e_stop protective_stop safety_stop halt power_off quick_stop emergency_brake
 stop stopping braking halt brake decelerate
-stopping_distance braking_distance braking_path overrun overtravel stopping_time stop_distance stop_time braking_time \
-stopping_path stop estop
+stopping_distance braking_distance braking_path overrun overtravel stopping_time stop_distance stop_time \
+braking_time stopping_path stop estop
 deceleration decel retardation ramp slow_down slowing
 delay latency dead_time reaction_time lag
 signal trigger stop_request
 distance separation minimum_distance safety_distance protective_distance separation_distance safe_distance \
-speed_and_separation_monitoring speed_separation_monitoring ssm iso13855 iso_13855 iso15066 ts15066 protective_separation
+speed_and_separation_monitoring speed_separation_monitoring ssm iso13855 iso_13855 iso15066 ts15066 \
+protective_separation
 zone stopping_zone braking_zone swept_volume footprint keepout keep_out safety_zone region hazard_zone swept
 table lut chart iso10218 iso_10218
 random monte_carlo montecarlo stochastic sampling statistical ensemble uncertainty probabilistic
@@ -59,10 +62,11 @@ quantile percentile statistics distribution histogram
 seed rng random_seed random_state
 worst maximum max extreme worst_case upper peak critical largest
 search optimize optimise optimization maximize find
-calibrate identify fit identification estimate tune regression parameter_estimation system_identification sysid fitting
+calibrate identify fit identification estimate tune regression parameter_estimation system_identification sysid \
+fitting
 measured measurement experiment recorded test_data experimental
-view show draw render display visualize visualise viewer picture gui window scene_view look screenshot image snapshot \
-rviz meshcat viz graphic 3d plot
+view show draw render display visualize visualise viewer picture gui window scene_view look screenshot image \
+snapshot rviz meshcat viz graphic 3d plot
 picture image png screenshot snapshot photo figure
 film video movie mp4 gif animation record
 plot graph chart figure draw curve diagram
@@ -109,8 +113,8 @@ atol absolute_tolerance abstol abs_tol
 integrator solver ode scheme stepper ode_solver runge_kutta time_integration
 method algorithm solver decomposition factorization approach technique
 formulation dae equations_of_motion baumgarte stabilization constraint_stabilization lagrange
-redundancy overconstraint overconstrained overdetermined hyperstatic redundant statically_indeterminate rank_deficiency \
-dependent_constraint linearly_dependent rank_deficient excess
+redundancy overconstraint overconstrained overdetermined hyperstatic redundant statically_indeterminate \
+rank_deficiency dependent_constraint linearly_dependent rank_deficient excess
 mobility dof degree_of_freedom dofs grashof freedom ndof number_of_dof
 gruebler grubler kutzbach gruebler_kutzbach grübler mobility
 singularity singular dead_point dead_centre dead_center toggle
@@ -121,22 +125,23 @@ loop closed_loop closure cycle kinematic_loop closed_chain linkage loop_joint
 closure loop_closure cut_joint connect equality weld
 constraint equality kinematic_constraint
 jacobian j jac geometric_jacobian differential_kinematics frame_jacobian
-forward_kinematics fk link_pose link_position frame_pose link_state link_transform position_kinematics direct_kinematics \
-tf body_pose cartesian xpos kinematics cartesian_position frame_placement transform_link
-inverse_dynamics id rnea newton_euler computed_torque joint_torque required_torque recursive_newton_euler joint_effort \
-motor_torque joint_motor
+forward_kinematics fk link_pose link_position frame_pose link_state link_transform position_kinematics \
+direct_kinematics tf body_pose cartesian xpos kinematics cartesian_position frame_placement transform_link
+inverse_dynamics id rnea newton_euler computed_torque joint_torque required_torque recursive_newton_euler \
+joint_effort motor_torque joint_motor
 mass_matrix inertia_matrix crba generalized_inertia joint_inertia composite_rigid_body full_m fullm
-bias nle nonlinear coriolis centrifugal gravity_torque gravity_compensation nonlinear_effect gravity_vector gyroscopic \
-qfrc_bias coriolis_matrix generalized_gravity gravcomp gravity_force
+bias nle nonlinear coriolis centrifugal gravity_torque gravity_compensation nonlinear_effect gravity_vector \
+gyroscopic qfrc_bias coriolis_matrix generalized_gravity gravcomp gravity_force
 gravity g gravitational
-simulate simulation run rollout integrate dynamics forward_dynamics aba simulator step step_simulation drop fall propagate \
-mj_step articulated_body forward_simulation motion trajectory
+simulate simulation run rollout integrate dynamics forward_dynamics aba simulator step step_simulation drop fall \
+propagate mj_step articulated_body forward_simulation motion trajectory
 motion trajectory history movement
 profile trajectory spline waypoint setpoint motion_law prescribed reference_trajectory
 driver motor motion_generator prescribed_motion drive servo position_control
 actuator motor drive servo actuated transmission
 controller policy control feedback regulator pd pid callback ctrl
-equilibrium rest static_equilibrium steady_state settle resting statics static_pose balance at_rest trim static_state
+equilibrium rest static_equilibrium steady_state settle resting statics static_pose balance at_rest trim \
+static_state
 modes eigenfrequency natural_frequency vibration eigenmode modal eigenvalue frequency resonance mode_shape eigen \
 oscillation normal_mode linearize linearization
 linearize linearise state_space linear_model linearisation a_matrix small_signal transfer_function
@@ -191,22 +196,37 @@ unit degree radian si
 """
 #: Words without a meaning of their own in a name, and their weight is nil.
 _FILLERS = frozenset(
-    "a an the of for in on to by with from and or as is are be has have its this that it my use using get compute "
-    "calc calculate calculation set make do mj arg param value values data all given per each any which one such not these "
-    "those than also where if no list n".split()
+    re.split(
+        r"\s+",
+        "a an the of for in on to by with from and or as is are be has have its this that it my use using get compute "
+        "calc calculate calculation set make do mj arg param value values data all given per each any which one such "
+        "not these those than also where if no list n",
+    )
 )
 #: Words that narrow another one: alone they decide, beside another word little.
 _MODIFIERS = frozenset(
-    "initial start begin joint current desired default total model robot arm mechanism new max maximum name num number "
-    "count mode info type".split()
+    re.split(
+        r"\s+",
+        "initial start begin joint current desired default total model robot arm mechanism new max maximum name num "
+        "number count mode info type",
+    )
 )
 #: Endings of inflected words and of derived ones, with the fewest letters before them; the first that fits is cut off.
 _ENDINGS = (
-    *((ending, 4) for ending in ("izations", "ization", "isation", "ations", "ation", "ators", "ator", "ating")),
-    *((ending, 4) for ending in ("izers", "izer", "isers", "iser", "izing", "ising", "ized", "ised", "ize", "ise")),
+    *(
+        (ending, 4)
+        for ending in ("izations", "ization", "isation", "ations", "ation", "ators", "ator", "ating")
+    ),
+    *(
+        (ending, 4)
+        for ending in ("izers", "izer", "isers", "iser", "izing", "ising", "ized", "ised", "ize", "ise")
+    ),
     *((ending, 4) for ending in ("ates", "ated", "ate")),
     *((ending, 5) for ending in ("ities", "ity", "ancies", "ancy", "ances", "ance", "ants", "ant")),
-    *((ending, 5) for ending in ("ments", "ment", "nesses", "ness", "ically", "ical", "ics", "ic", "ally", "als")),
+    *(
+        (ending, 5)
+        for ending in ("ments", "ment", "nesses", "ness", "ically", "ical", "ics", "ic", "ally", "als")
+    ),
     *((ending, 5) for ending in ("al", "ions", "ion", "ives", "ive", "ors", "or", "ers", "er", "ous", "ly")),
     *((ending, 3) for ending in ("yses", "ysis", "yzes", "yzed", "yze", "yse", "ies", "ings", "ing", "ied")),
     *((ending, 3) for ending in ("eds", "ed", "es", "e", "s", "y")),
@@ -261,7 +281,10 @@ def leads_to(word: str, known: Iterable[Described]) -> tuple[str, ...]:
     if not terms or not indexed:
         return ()
     matches = {term: [_match(term, one) for one in indexed] for term in terms}
-    weights = {term: _weight(found) * (_LITTLE if term.form in _modifiers() else 1.0) for term, found in matches.items()}
+    weights = {
+        term: _weight(found) * (_LITTLE if term.form in _modifiers() else 1.0)
+        for term, found in matches.items()
+    }
     total = sum(weights.values())
     # a class is written with a capital, unless its first word is a verb as in CalcMassMatrix
     of_class = len(word) > 1 and word[0].isupper() and _snake(word).partition("_")[0] not in _FILLERS
@@ -373,7 +396,6 @@ def _snake(name: str) -> str:
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).replace("-", "_").lower()
 
 
-
 class _Indexed(NamedTuple):
     """A known name and the weights of the stems and terms in its texts."""
 
@@ -473,9 +495,7 @@ def _covered(one: _Indexed, terms: Sequence[_Term]) -> float:
         return 0.0
     forms = {form for term in terms for form in (term.form, *term.parts)}
     meant = {meaning for form in forms for meaning in _meanings().get(form, ())}
-    same = [
-        1.0 if word in forms else 0.7 * bool(meant & {*_meanings().get(word, ())}) for word in one.own
-    ]
+    same = [1.0 if word in forms else 0.7 * bool(meant & {*_meanings().get(word, ())}) for word in one.own]
     return sum(same) / len(same)
 
 

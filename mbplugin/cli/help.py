@@ -264,93 +264,81 @@ _LONGEST = 60
 _GROUP = {option: group for group, options in _OPTIONS.items() for option in options}
 #: What words of other programs in the place of a command mean here.
 _INTENDED = {
-    "help": "--help",
-    "version": "--version",
-    "-V": "--version",
-    "-v": "--version",
+    **dict.fromkeys(("help", "--list"), "--help"),
+    **dict.fromkeys(("version", "-V", "-v"), "--version"),
     "--explain": "explain",
-    "stop": "estop",
-    "run": "simulate",
-    "sim": "simulate",
-    "check": "lint",
-    "validate": "lint",
-    "verify": "lint",
-    "convert": "close",
-    "export": "close",
-    **dict.fromkeys(("dof", "mobility", "rank", "analyze", "analyse", "info", "test"), "lint"),
+    **dict.fromkeys(("sim", "step", "play", "physics", "motion"), "simulate"),
     **dict.fromkeys(
-        ("check_urdf", "check-urdf", "urdf_check", "inspect", "describe", "summary", "audit"), "lint"
+        (
+            "check",
+            "info",
+            "describe",
+            "summary",
+            "urdf",
+            "sdf",
+            "mjcf",
+            "usd",
+            "sdformat",
+            "xacro",
+            "loops",
+            "loop",
+            "closures",
+            "stats",
+            "statistics",
+            "inertia",
+            "mass",
+            "masses",
+            "limits",
+            "joints",
+            "links",
+        ),
+        "lint",
     ),
-    **dict.fromkeys(("urdf", "sdf", "mjcf", "usd", "sdformat"), "lint"),
-    "xacro": "lint",
-    **dict.fromkeys(("compile", "translate", "transform", "save", "to-mjcf", "urdf2mjcf", "write"), "close"),
+    **dict.fromkeys(("compile", "save", "write"), "close"),
     **dict.fromkeys(("jacobian", "jacobians", "constraints"), "matrix"),
     **dict.fromkeys(("fk", "forward-kinematics", "forward_kinematics"), "mb.forward_kinematics(FILE)"),
-    **dict.fromkeys(("rnea", "id", "inverse-dynamics", "inverse_dynamics"), "mb.inverse_dynamics(FILE)"),
+    **dict.fromkeys(
+        ("rnea", "id", "inverse-dynamics", "inverse_dynamics", "torque", "torques", "actuation"),
+        "mb.inverse_dynamics(FILE)",
+    ),
     **dict.fromkeys(("crba", "mass-matrix", "mass_matrix"), "mb.mass_matrix(FILE)"),
     **dict.fromkeys(("gravity", "bias", "nle", "gravcomp", "gravity-compensation"), "mb.bias_forces(FILE)"),
-    **dict.fromkeys(("torque", "torques", "actuation"), "mb.inverse_dynamics(FILE)"),
     **dict.fromkeys(
         ("merge", "combine", "join", "attach"), "lint NAME.scene.toml, with a [[model]] table for each"
     ),
-    **dict.fromkeys(("loops", "loop", "closures"), "lint"),
     **dict.fromkeys(
         ("ik", "inverse-kinematics"),
         "lint --q NAME=VALUE with a pose from elsewhere: none is computed from a target",
     ),
-    **dict.fromkeys(
-        ("step", "rollout", "play", "dynamics", "integrate", "aba", "forward-dynamics"), "simulate"
-    ),
-    **dict.fromkeys(("brake", "brakes", "emergency-stop", "e-stop", "halt", "stopping"), "estop"),
-    **dict.fromkeys(("montecarlo", "monte-carlo", "random"), "sweep"),
-    **dict.fromkeys(("frequencies", "eigen", "vibration", "linearize", "equilibrium"), "modes"),
-    **dict.fromkeys(("benchmark", "bench"), "crosscheck"),
-    **dict.fromkeys(("list", "list-rules", "codes", "doc", "docs"), "rule"),
-    **dict.fromkeys(("install", "setup", "selftest", "self-test", "diagnose"), "doctor"),
-    **dict.fromkeys(("new", "create", "bootstrap"), "init"),
-    **dict.fromkeys(("animate", "animation", "movie", "film", "picture"), "view"),
-    **dict.fromkeys(
-        ("stats", "statistics", "inertia", "mass", "masses", "limits", "joints", "links"), "lint"
-    ),
-    **dict.fromkeys(("physics", "motion", "trajectory", "sim"), "simulate"),
-    "--list": "--help",
-    **dict.fromkeys(("settings", "configuration", "options", "show-config"), "config"),
+    **dict.fromkeys(("brake", "brakes", "halt", "stopping"), "estop"),
+    "linearize": "modes",
+    **dict.fromkeys(("list", "codes"), "rule"),
+    **dict.fromkeys(("setup", "diagnose"), "doctor"),
+    **dict.fromkeys(("animate", "animation", "movie", "tree", "urdf_to_graphiz"), "view"),
+    **dict.fromkeys(("configuration", "options", "show-config"), "config"),
     "completion": "--install-completion",
     "compare": "diff",
     "forces": "reactions",
-    **dict.fromkeys(("plot", "draw", "show", "display", "render", "visualize", "visualise", "viz"), "view"),
-    **dict.fromkeys(("viewer", "gui", "rviz", "meshcat", "tree", "graph", "urdf_to_graphviz"), "view"),
-    **dict.fromkeys(("urdf_to_graphiz", "urdf-viz", "screenshot"), "view"),
-    "lsp": "server",
-    "language-server": "server",
     "watch": "lint --watch",
     "fix": "lint --fix",
     "envelope": "reactions --envelope MOTION",
 }
 #: What options of other programs mean here; of several words the first that the command has.
 _INSTEAD: dict[str, tuple[str, ...]] = {
-    **{f"--{name}": (f"--output-format {name}",) for name in ("json", "html", "pdf", "sarif", "xlsx")},
     "--csv": ("--output-format csv", "--save"),
-    **dict.fromkeys(("--format", "--fmt", "-f"), ("--output-format",)),
-    **dict.fromkeys(("--out", "--outfile", "--output-file", "--save"), ("--output",)),
-    **dict.fromkeys(("--time", "--seconds", "-t", "--until"), ("--duration",)),
-    **dict.fromkeys(("--dt", "--timestep", "--time-step", "--step-size", "-h"), ("--step",)),
+    "-f": ("--output-format",),
+    **dict.fromkeys(("--out", "--save"), ("--output",)),
+    **dict.fromkeys(("--seconds", "-t", "--end", "--length"), ("--duration",)),
+    "-h": ("--step",),
     **dict.fromkeys(("--steps", "--nsteps", "--n-steps", "--num-steps", "--frames"), ("--duration S",)),
-    **dict.fromkeys(("--velocity", "--velocities", "--vel", "--rates", "--dq", "--qvel"), ("--qd",)),
-    **dict.fromkeys(("--qd0", "--v0", "--dq0", "--qdot", "--joint-velocities"), ("--qd",)),
-    **dict.fromkeys(("--pose", "--joints", "--position", "--positions", "--q0", "--qpos"), ("--q",)),
-    **dict.fromkeys(("--joint-positions", "--configuration", "--config-q"), ("--q",)),
+    **dict.fromkeys(("--config-q", "-q", "--initial", "--init", "--start", "--state"), ("--q",)),
     **dict.fromkeys(("--keyframe", "--key", "--home", "--named-pose"), ("--q NAME=VALUE",)),
     **dict.fromkeys(("--method", "--solver"), ("--integrator",)),
-    **dict.fromkeys(
-        ("--screenshot", "--image", "--png", "--save-image", "--snapshot"), ("--picture", "--plot")
-    ),
     **dict.fromkeys(
         ("--video", "--mp4", "--gif", "--record", "--movie", "--animation"),
         ("--film", "mbplugin view FILE --film robot.mp4"),
     ),
     **dict.fromkeys(("--log", "--log-file", "--export", "--dump", "--npz"), ("--save", "--output")),
-    **dict.fromkeys(("--level", "--severity", "--min-severity", "--error-level"), ("--fail-on",)),
     **dict.fromkeys(
         ("--brake-torque", "--braking-torque", "--holding-torque"), ("--brake JOINT:torque=50Nm",)
     ),
@@ -361,63 +349,69 @@ _INSTEAD: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(
         ("--xacro", "--arg", "--args", "--xacro-args", "--mappings"), ("--xacro-arg NAME=VALUE",)
     ),
-    **dict.fromkeys(
-        ("--package-path", "--package-paths", "--ros-package-path", "--mesh-dir", "--search-path", "-I"),
-        ("--package-dir",),
-    ),
-    **dict.fromkeys(("--only", "--codes"), ("--select",)),
-    **dict.fromkeys(("--skip", "--suppress", "--without"), ("--ignore",)),
-    **dict.fromkeys(("--no-warnings", "--quiet-warnings"), ("--quiet",)),
-    **dict.fromkeys(("--end", "--tmax", "--t-end", "--horizon", "--length"), ("--duration",)),
+    "-I": ("--package-dir",),
+    **dict.fromkeys(("--codes", "--rule", "--rules"), ("--select",)),
+    "--no-warnings": ("--quiet",),
     **dict.fromkeys(
         ("--control", "--controller", "--policy", "--pd"), ("mb.simulate(FILE, controller=…) in Python",)
     ),
     "--merge": ("one scene file with a [[model]] table for each",),
-    **dict.fromkeys(("--seed-value", "--random-seed", "--rng"), ("--seed",)),
-    **dict.fromkeys(("--threads", "--workers", "--processes", "--parallel", "-j"), ("--jobs",)),
-    **dict.fromkeys(("--mass",), ("--payload",)),
-    **dict.fromkeys(("--cat",), ("--category",)),
-    **dict.fromkeys(("--force", "--wrench", "--external-force", "--external-forces", "--f-ext"), ("--load",)),
+    "-j": ("--jobs",),
+    "--mass": ("--payload",),
     **dict.fromkeys(("--headless", "--offscreen", "--no-gui"), ("--picture robot.png",)),
-    **dict.fromkeys(("--fixed", "--fixed-base"), ("--base fixed",)),
-    **dict.fromkeys(("--free", "--floating", "--free-base", "--floating-base"), ("--base free",)),
-    **dict.fromkeys(("--free-flyer", "--freeflyer", "--root-joint", "--free-joint"), ("--base free",)),
-    **dict.fromkeys(("--static", "--anchored", "--weld", "--use-fixed-base"), ("--base fixed",)),
-    **dict.fromkeys(("--rule", "--rules"), ("--select",)),
-    "--disable": ("--ignore",),
+    **dict.fromkeys(
+        ("--fixed", "--fixed-base", "--static", "--anchored", "--weld", "--use-fixed-base"), ("--base fixed",)
+    ),
+    **dict.fromkeys(
+        (
+            "--free",
+            "--floating",
+            "--free-base",
+            "--floating-base",
+            "--free-flyer",
+            "--freeflyer",
+            "--root-joint",
+            "--free-joint",
+        ),
+        ("--base free",),
+    ),
     "--exclude": ("exclude = ['PATTERN'] in mbplugin.toml",),
-    **dict.fromkeys(("--recursive", "-r", "-R"), ("a folder, which is searched with those in it",)),
-    "--all": ("a folder, which is searched with those in it",),
+    **dict.fromkeys(("--recursive", "-r", "-R", "--all"), ("a folder, which is searched with those in it",)),
     **dict.fromkeys(
         ("--exit-zero", "--no-fail", "--ignore-errors", "--no-error"), ("|| true behind the command",)
     ),
     **dict.fromkeys(("rule --list", "rule --all"), ("rule alone, which lists them",)),
-    **dict.fromkeys(("--silent",), ("--quiet",)),
     **dict.fromkeys(("--debug", "--details", "--full"), ("-v",)),
     "--strict": ("--fail-on note",),
-    **dict.fromkeys(("--werror", "--warn-as-error", "--warnings-as-errors"), ("--fail-on warning",)),
-    **dict.fromkeys(("--error-on-warning", "--fail-on-warning", "--max-warnings"), ("--fail-on warning",)),
+    **dict.fromkeys(
+        (
+            "--werror",
+            "--warn-as-error",
+            "--warnings-as-errors",
+            "--error-on-warning",
+            "--fail-on-warning",
+            "--max-warnings",
+        ),
+        ("--fail-on warning",),
+    ),
     **dict.fromkeys(("--dry-run", "--patch", "--check"), ("--diff",)),
     **dict.fromkeys(("--markdown", "--md", "--github"), ("--output-format github",)),
     **dict.fromkeys(("--rev", "--revision", "--ref", "--commit"), ("REV:PATH for a file at a revision",)),
     **dict.fromkeys(
-        [f"server {option}" for option in ("--port", "--tcp", "--socket", "--ws")],
+        ("server --port", "server --tcp", "server --socket", "server --ws"),
         ("mbplugin server, which speaks on stdin and stdout",),
     ),
-    **dict.fromkeys(("--timeout", "--time-limit"), ("--lint-seconds", "--max-seconds")),
     "-w": ("--watch",),
-    "-q": ("--q",),
     **dict.fromkeys(("--gravity", "--no-gravity", "-g"), ("gravity = [0, 0, 0] in a scene file",)),
-    **dict.fromkeys(("--speed", "--rate", "--omega"), ("--qd NAME=VALUE",)),
+    **dict.fromkeys(
+        ("--speed", "--rate", "--omega", "estop --joint", "simulate --joint"), ("--qd NAME=VALUE",)
+    ),
     **dict.fromkeys(("close --format", "close -f", "close --target"), ("--to",)),
     **dict.fromkeys(("close --save", "close --out", "close --export", "close --outfile"), ("--write",)),
-    **dict.fromkeys(("--enable", "--include", "--extend", "--with"), ("--extend-select", "--select")),
-    **dict.fromkeys(("--rank-tol", "--rtol-rank", "--rank-tolerance", "--rcond"), ("--tolerance",)),
-    **dict.fromkeys(("--initial", "--init", "--start", "--initial-state", "--x0", "--state"), ("--q",)),
+    **dict.fromkeys(("--enable", "--include", "--with"), ("--extend-select", "--select")),
     **dict.fromkeys(("--yes", "-y", "--no-confirm"), ("it without: nothing is asked",)),
     **dict.fromkeys(("--error", "--errors", "--errors-only", "-e"), ("--fail-on error",)),
     **dict.fromkeys(("--realtime", "--real-time", "--live"), ("mbplugin view FILE --motion MOTION",)),
-    **{f"{command} --joint": ("--qd NAME=VALUE",) for command in ("estop", "simulate")},
     "reactions --joint": ("no joint: the reactions of all are listed",),
     **dict.fromkeys(
         ("lint --write", "lint --in-place", "lint --inplace", "lint -i", "lint --repair"), ("--fix",)
@@ -546,7 +540,9 @@ def _with_near_options(message: str) -> str:
     found = re.fullmatch(r"(.*no such option: (-\S+)); did you mean (.*)\?", message)
     if not found:
         return message
-    near = [option for option in found[3].split(", ") if _hardly_differ(found[2].strip("-"), option.strip("-"))]
+    near = [
+        option for option in found[3].split(", ") if _hardly_differ(found[2].strip("-"), option.strip("-"))
+    ]
     return f"{found[1]}; did you mean {', '.join(near)}?" if near else found[1]
 
 
@@ -554,9 +550,7 @@ def _hardly_differ(typed: str, known: str) -> bool:
     return SequenceMatcher(None, typed, known).ratio() >= _NEAR
 
 
-def _intended(
-    message: str, error: Any, arguments: Sequence[str], whole: Callable[[], typer.Typer]
-) -> str:
+def _intended(message: str, error: Any, arguments: Sequence[str], whole: Callable[[], typer.Typer]) -> str:
     """Return our words for a word of another program; empty if it is unknown."""
     first, rest = (arguments[0], arguments[1:]) if arguments else ("", ())
     of_group = not error.ctx or error.ctx.parent is None
