@@ -136,7 +136,7 @@ def __getattr__(name: str) -> Any:
         missing = f"module {__name__!r} has no attribute {name!r}"
         if name.startswith("_"):
             raise AttributeError(missing)
-        if name in ("ik", "inverse_kinematics", "inverseKinematics"):
+        if name == "ik" or "inversekinematics" in name.replace("_", "").lower():
             raise AttributeError(
                 f"{missing}; inverse kinematics is not computed here: state a pose as q={{'JOINT': VALUE}}"
             )

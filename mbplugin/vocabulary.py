@@ -79,7 +79,7 @@ to_urdf to_usd save_urdf save_mjcf save_sdf write_urdf write_mjcf mjcf_file urdf
 mjcf mujoco xml
 sdf gazebo sdformat gz
 usd isaac usda omniverse openusd
-load read open parse parser import from_file loader robot model build_model from_urdf from_xml plant multibody_plant \
+load read open parse parser import from_file loader robot model build_model from_urdf from_xml from_sdf from_mjcf from_usd plant multibody_plant \
 world environment urdf
 lint check validate verify inspect audit analyse examine review sanity diagnose verification validation test quality \
 assess linter find_error
@@ -110,7 +110,7 @@ planar 2d plane two_dimensional
 tolerance tol eps epsilon accuracy precision threshold rcond
 rtol relative_tolerance reltol rel_tol
 atol absolute_tolerance abstol abs_tol
-integrator solver ode scheme stepper ode_solver runge_kutta time_integration
+integrator solver ode scheme ode_solver runge_kutta time_integration
 method algorithm solver decomposition factorization approach technique
 formulation dae equations_of_motion baumgarte stabilization constraint_stabilization lagrange
 redundancy overconstraint overconstrained overdetermined hyperstatic redundant statically_indeterminate \
@@ -198,7 +198,7 @@ unit degree radian si
 _FILLERS = frozenset(
     re.split(
         r"\s+",
-        "a an the of for in on to by with from and or as is are be has have its this that it my use using get compute "
+        "a an the of for in on by with and or as is are be has have its this that it my use using get compute "
         "calc calculate calculation set make do mj arg param value values data all given per each any which one such "
         "not these those than also where if no list n",
     )
@@ -208,7 +208,8 @@ _MODIFIERS = frozenset(
     re.split(
         r"\s+",
         "initial start begin joint current desired default total model robot arm mechanism new max maximum name num "
-        "number count mode info type",
+        "number count mode info type save show output enable disable add no run reset apply create remove check test from "
+        "to print report",
     )
 )
 #: Endings of inflected words and of derived ones, with the fewest letters before them; the first that fits is cut off.
@@ -236,7 +237,7 @@ _SAME, _ALIKE = 1.0, 0.85
 #: How much a match counts in the name, in the first text of it and in the later ones; matches in several add up.
 _IN_NAME, _IN_SUMMARY, _IN_REST = 0.8, 0.7, 0.4
 #: A name is proposed from this score on, further ones if they are nearly as good, three in all.
-_ENOUGH, _NEARLY, _MOST = 0.38, 0.9, 3
+_ENOUGH, _NEARLY, _MOST = 0.55, 0.9, 3
 #: Score of a name from which it is proposed although more than so many are as good.
 _SURE = 0.6
 #: Longest word that is looked up, characters, and the fewest letters of a part of a compound.
@@ -320,7 +321,7 @@ def meant(word: str, known: Sequence[Described], elsewhere: Mapping[str, str]) -
     from difflib import get_close_matches
 
     names = {one.name: one for one in known}
-    core = "_".join(part for part in _snake(word).split("_") if part == "to" or part not in _FILLERS)
+    core = "_".join(part for part in _snake(word).split("_") if part not in _FILLERS)
     spellings = dict.fromkeys((word, word.lower(), _snake(word), core))
     if written := next((elsewhere[one] for one in spellings if elsewhere.get(one) in names), None):
         return (written,)
@@ -406,7 +407,7 @@ class _Indexed(NamedTuple):
 
 
 #: Weight of a word that narrows another one, and of one that is found nowhere.
-_LITTLE = 0.3
+_LITTLE, _UNKNOWN = 0.3, 0.6
 #: What the share of the words of a name that are matched adds, to decide between equal scores.
 _TIE = 0.12
 #: What it adds that both are written as classes, or neither.
@@ -486,7 +487,7 @@ def _match_of(form: str, one: _Indexed) -> float:
 
 def _weight(found: Sequence[float]) -> float:
     """Return the weight of a term: a word that describes everything decides nothing, an unknown one little."""
-    return log(1.0 + len(found) / sum(found)) if any(found) else _LITTLE * log(1.0 + len(found))
+    return log(1.0 + len(found) / sum(found)) if any(found) else _UNKNOWN * log(1.0 + len(found))
 
 
 def _covered(one: _Indexed, terms: Sequence[_Term]) -> float:
@@ -501,7 +502,8 @@ def _covered(one: _Indexed, terms: Sequence[_Term]) -> float:
 
 def _words(text: str) -> list[str]:
     """Return the stems of the words of a text or a name, without fillers."""
-    apart = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[a-z])2(?=[a-z])", " ", text)
+    apart = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", text)
+    apart = re.sub(r"(?<=[a-z])2(?=[a-z])", " to ", apart)
     found = re.findall(r"[^\W\d_]+\d*|\d+[^\W\d_]+", apart.lower())
     return [_stem(word) for word in found if word not in _FILLERS]
 

@@ -358,6 +358,7 @@ _INSTEAD: dict[str, tuple[str, ...]] = {
     "--merge": ("one scene file with a [[model]] table for each",),
     "-j": ("--jobs",),
     "--mass": ("--payload",),
+    "--cat": ("--category",),
     **dict.fromkeys(("--headless", "--offscreen", "--no-gui"), ("--picture robot.png",)),
     **dict.fromkeys(
         ("--fixed", "--fixed-base", "--static", "--anchored", "--weld", "--use-fixed-base"), ("--base fixed",)
