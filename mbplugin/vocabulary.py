@@ -79,8 +79,8 @@ to_urdf to_usd save_urdf save_mjcf save_sdf write_urdf write_mjcf mjcf_file urdf
 mjcf mujoco xml
 sdf gazebo sdformat gz
 usd isaac usda omniverse openusd
-load read open parse parser import from_file loader robot model build_model from_urdf from_xml from_sdf from_mjcf from_usd plant multibody_plant \
-world environment urdf
+load read open parse parser import from_file loader robot model build_model from_urdf from_xml from_sdf from_mjcf \
+from_usd plant multibody_plant world environment urdf
 lint check validate verify inspect audit analyse examine review sanity diagnose verification validation test quality \
 assess linter find_error
 analyze analysis mobility rank dof degree_of_freedom overconstraint redundancy gruebler grubler constraint_analysis
@@ -208,8 +208,8 @@ _MODIFIERS = frozenset(
     re.split(
         r"\s+",
         "initial start begin joint current desired default total model robot arm mechanism new max maximum name num "
-        "number count mode info type save show output enable disable add no run reset apply create remove check test from "
-        "to print report",
+        "number count mode info type save show output enable disable add no run reset apply create remove check test "
+        "from to print report",
     )
 )
 #: Endings of inflected words and of derived ones, with the fewest letters before them; the first that fits is cut off.
@@ -282,10 +282,9 @@ def leads_to(word: str, known: Iterable[Described]) -> tuple[str, ...]:
     if not terms or not indexed:
         return ()
     matches = {term: [_match(term, one) for one in indexed] for term in terms}
-    weights = {
-        term: _weight(found) * (_LITTLE if term.form in _modifiers() else 1.0)
-        for term, found in matches.items()
-    }
+    emphasis = dict.fromkeys(terms, 1.0) | {terms[-1]: _HEAD}
+    emphasis |= {term: _LITTLE for term in terms if term.form in _modifiers()}
+    weights = {term: _weight(found) * emphasis[term] for term, found in matches.items()}
     total = sum(weights.values())
     # a class is written with a capital, unless its first word is a verb as in CalcMassMatrix
     of_class = len(word) > 1 and word[0].isupper() and _snake(word).partition("_")[0] not in _FILLERS
@@ -408,6 +407,8 @@ class _Indexed(NamedTuple):
 
 #: Weight of a word that narrows another one, and of one that is found nowhere.
 _LITTLE, _UNKNOWN = 0.3, 0.6
+#: Weight of the last word, which says what a compound is: a tool speed is a speed.
+_HEAD = 1.4
 #: What the share of the words of a name that are matched adds, to decide between equal scores.
 _TIE = 0.12
 #: What it adds that both are written as classes, or neither.
