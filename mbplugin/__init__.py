@@ -105,6 +105,7 @@ _MEANT = {
             "URDF",
             "Urdf",
             "Mjcf",
+            "MjModel",
             "MjSpec",
             "buildModelFromMJCF",
             "RobotWrapper",

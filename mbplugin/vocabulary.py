@@ -232,6 +232,8 @@ _ENDINGS = (
     *((ending, 3) for ending in ("yses", "ysis", "yzes", "yzed", "yze", "yse", "ies", "ings", "ing", "ied")),
     *((ending, 3) for ending in ("eds", "ed", "es", "e", "s", "y")),
 )
+#: Endings before which the last letter of a word is doubled.
+_DOUBLING = ("ing", "ings", "ed", "er", "ers", "es", "s")
 #: How well a word is matched by the same word, and by another one of its meaning.
 _SAME, _ALIKE = 1.0, 0.85
 #: How much a match counts in the name, in the first text of it and in the later ones; matches in several add up.
@@ -410,7 +412,7 @@ _LITTLE, _UNKNOWN = 0.3, 0.6
 #: Weight of the last word, which says what a compound is: a tool speed is a speed.
 _HEAD = 1.4
 #: What the share of the words of a name that are matched adds, to decide between equal scores.
-_TIE = 0.12
+_TIE = 0.2
 #: What it adds that both are written as classes, or neither.
 _KIND = 0.15
 
@@ -527,8 +529,10 @@ def _stem(word: str) -> str:
     for ending, least in _ENDINGS:
         if word.endswith(ending) and len(word) - len(ending) >= least:
             word = word.removesuffix(ending)
+            if len(word) > _PART and word[-1] == word[-2] and ending in _DOUBLING:
+                word = word[:-1]
             break
-    return word[:-1] if len(word) > _PART and word[-1] == word[-2] else word
+    return word
 
 
 @cache

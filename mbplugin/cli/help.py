@@ -325,6 +325,7 @@ _INTENDED = {
 }
 #: What options of other programs mean here; of several words the first that the command has.
 _INSTEAD: dict[str, tuple[str, ...]] = {
+    **{f"--{name}": (f"--output-format {name}",) for name in ("json", "html", "pdf", "sarif", "xlsx")},
     "--csv": ("--output-format csv", "--save"),
     "-f": ("--output-format",),
     **dict.fromkeys(("--out", "--save"), ("--output",)),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -45,6 +47,8 @@ _TOGETHER = 12
 _WORK = 1200
 #: Simultaneous descents stop at this fraction of the closing threshold; Gauss–Newton steps finish.
 _NEARLY = 0.1
+#: Collects the groups that would have to be searched for from many poses, where that search is left out; else None.
+_LEFT_OUT: ContextVar[list[Group] | None] = ContextVar("left_out", default=None)
 
 
 def assemble(
@@ -94,6 +98,23 @@ def assemble(
     return Assembly(
         there, before, after, closure.length, moved, beyond, starts, tuple(degenerate), closure.turned(q)
     )
+
+
+@contextmanager
+def without_search() -> Iterator[list[Group]]:
+    """Leave out the search from many poses: a group that does not close near its pose raises at once.
+
+    Yields
+    ------
+    list of Group
+        The groups that raised :class:`CannotClose` for this reason, of which the search may close some.
+    """
+    groups: list[Group] = []
+    token = _LEFT_OUT.set(groups)
+    try:
+        yield groups
+    finally:
+        _LEFT_OUT.reset(token)
 
 
 def rates_of(mech: Mechanism, coordinates: Collection[str]) -> AnyArray:
@@ -283,6 +304,9 @@ def close_component(
         end, gap = gauss_newton(part.system, end, movable.rates, CONVERGED)
         found = Found(end, gap, 1, part.component.constraints)
         if found.gap > search.closed and movable.searched:
+            if (left_out := _LEFT_OUT.get()) is not None:
+                left_out.append(component)
+                raise CannotClose("not closed near its pose, and not searched for elsewhere")
             found = better(found, _by_groups(search, part))
         found = replace(found, q=_unmoved(closure, found.q, q, movable.rates))
         best = better(best, found)

@@ -14,7 +14,7 @@ from mbplugin.editor.actions import (
     offered,
     proved_fix,
 )
-from mbplugin.editor.diagnostics import LATE, Inspection, inspected
+from mbplugin.editor.diagnostics import Inspection, inspected
 from mbplugin.editor.documents import Documents, OpenDocument
 from mbplugin.editor.hovers import hover
 from mbplugin.linter.run import lint
@@ -85,7 +85,7 @@ class Answers:
             "version": inspection.version,
             "diagnostics": inspection.diagnostics,
             "files": inspection.files,
-            "left_out": () if inspection.complete else LATE,
+            "left_out": inspection.left_out,
             "redundant": inspection.is_redundant,
             "seconds": inspection.seconds,
         }

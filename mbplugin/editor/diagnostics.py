@@ -12,6 +12,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
+from mbplugin.constraints.assembly import without_search
 from mbplugin.editor.documents import Documents
 from mbplugin.editor.positions import Positions, Range
 from mbplugin.editor.rule_pages import page_uri
@@ -19,7 +20,7 @@ from mbplugin.errors import BadUsage
 from mbplugin.files import reading_instead, version_of
 from mbplugin.linter import Settings
 from mbplugin.linter.batch import UNUSABLE, lint_one_of_many, skipped, without_verdict
-from mbplugin.linter.rule import FULL_MESSAGE, Finding
+from mbplugin.linter.rule import FULL_MESSAGE, Finding, rules
 from mbplugin.linter.run import Report
 from mbplugin.linter.targets import (
     Known,
@@ -38,6 +39,9 @@ from mbplugin.report.documents.part import violation
 #: Rules that need the remedies, a second reading of the model, other poses than that of the file, or the mobility in
 #: fact, which take most of the time of a lint of a large robot with loops: a first answer leaves them out.
 LATE = ("MB164", "MB201", "MB202", "MB501", "MB502", "MB503", "MB506", "MB507")
+#: Groups of rules that need the closed pose. A first answer leaves them out where a loop does not close near the pose of
+#: the file: the search for a closed one from many poses takes longer than everything else.
+_OF_THE_POSE = ("MB2", "MB3", "MB4", "MB5", "MB6", "MB910")
 #: Most diagnostics of one file, places of one finding, and places that are related to another.
 _MOST, _MOST_PLACES, _MOST_RELATED = 500, 50, 5
 #: Most characters behind the start of a line in which the tag that starts there ends, and most tags of a line.
@@ -82,8 +86,8 @@ class Inspection:
         What was linted: the document, or the scene that the configuration puts in its place. None if the document is
         not linted.
     report : Report or None
-    complete : bool
-        False if the rules of :data:`LATE` are left out.
+    left_out : tuple of str
+        Codes of the rules that are left out; none in a complete inspection.
     diagnostics : mapping of URI to list
         As JSON of the protocol, by file.
     findings : tuple of (Finding, str, Range)
@@ -97,11 +101,16 @@ class Inspection:
     version: int
     target: Target | None
     report: Report | None
-    complete: bool
+    left_out: tuple[str, ...]
     diagnostics: Mapping[str, list[dict[str, Any]]]
     findings: tuple[tuple[Finding, str, Range], ...]
     files: tuple[str, ...]
     seconds: float
+
+    @property
+    def complete(self) -> bool:
+        """True if no rule is left out."""
+        return not self.left_out
 
     @property
     def is_redundant(self) -> bool | None:
@@ -119,14 +128,15 @@ def inspected(documents: Documents, path: str, *, complete: bool) -> Inspection:
     path : str
         Its file.
     complete : bool
-        Also run the rules of :data:`LATE`.
+        Also run the rules of :data:`LATE`, and search for the closed pose of loops that do not close near that of the
+        file.
     """
     begin = monotonic()
     documents.forget_positions()
     document = documents.get(path)
     version = document.version if document else 0
     with reading_instead(documents.contents):
-        target, report = _linted(path, complete=complete)
+        target, report, left_out = _linted(path, complete=complete)
         found = tuple(_located(documents, path, report)) if report else ()
     diagnostics: dict[str, list[dict[str, Any]]] = {}
     uris = {file: documents.uri(file) for file in dict.fromkeys(file for _, file, _ in found)}
@@ -137,10 +147,23 @@ def inspected(documents: Documents, path: str, *, complete: bool) -> Inspection:
             if len(own) < _MOST:
                 own.append(diagnostic)
     files = _files(path, report, [*uris])
-    return Inspection(path, version, target, report, complete, diagnostics, found, files, monotonic() - begin)
+    return Inspection(path, version, target, report, left_out, diagnostics, found, files, monotonic() - begin)
 
 
-def _linted(path: str, *, complete: bool) -> tuple[Target | None, Report | None]:
+def _linted(path: str, *, complete: bool) -> tuple[Target | None, Report | None, tuple[str, ...]]:
+    """Return what was linted, its report, and the codes of the rules that were left out."""
+    if complete:
+        return *_report_of(path, complete=True), ()
+    with without_search() as unsearched:
+        target, report = _report_of(path, complete=False)
+    if not unsearched or report is None:
+        return target, report, LATE
+    left_out = tuple(one.code for one in rules() if one.code.startswith(_OF_THE_POSE) or one.code in LATE)
+    known = tuple(finding for finding in report.findings if finding.code not in left_out)
+    return target, replace(report, findings=known), left_out
+
+
+def _report_of(path: str, *, complete: bool) -> tuple[Target | None, Report | None]:
     try:
         settings = settings_for(Path(path))
     except BadUsage as error:

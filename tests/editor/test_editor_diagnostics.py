@@ -102,6 +102,22 @@ def test_a_loop_that_is_open_while_it_is_typed_says_nothing_about_redundancy() -
     assert inspected(alone, str(ASSETS / "four_bar.urdf"), complete=True).is_redundant is False
 
 
+@pytest.mark.parametrize(
+    ("far", "late"), [("xyz_b = [8.85, 0, 0]", {"MB910"}), ("xyz_b = [0.35, 0, 0]", {"MB910", "MB504"})]
+)
+def test_a_first_answer_does_not_search_for_a_closed_pose(far: str, late: set[str]) -> None:
+    """It says nothing about what the pose decides, and all the rest that the complete one says."""
+    file = ASSETS / "four_bar.scene.toml"
+    typed = file.read_text(encoding="utf-8").replace("xyz_b = [0.85, 0, 0]", far)
+    quick = inspected(opened(file, typed), str(file), complete=False)
+    whole = inspected(opened(file, typed), str(file), complete=True)
+    assert quick.report is not None and quick.report.analysis is None
+    assert not quick.complete and {"MB201", "MB301", "MB504", "MB910", *LATE} <= set(quick.left_out)
+    assert whole.complete and {f.code for f, *_ in whole.findings} & late
+    kept = [f for f, *_ in whole.findings if f.code not in quick.left_out]
+    assert [f for f, *_ in quick.findings] == kept
+
+
 def test_the_text_counts_and_not_the_file() -> None:
     file = ASSETS / "four_bar.urdf"
     wrong = file.read_text(encoding="utf-8").replace('xyz="0 -1 0"', 'xyz="0 -3 0"', 1)
