@@ -284,7 +284,9 @@ def leads_to(word: str, known: Iterable[Described]) -> tuple[str, ...]:
     if not terms or not indexed:
         return ()
     matches = {term: [_match(term, one) for one in indexed] for term in terms}
-    emphasis = dict.fromkeys(terms, 1.0) | {terms[-1]: _HEAD}
+    emphasis = dict.fromkeys(terms, 1.0)
+    if any(matches[terms[-1]]):
+        emphasis[terms[-1]] = _HEAD
     emphasis |= {term: _LITTLE for term in terms if term.form in _modifiers()}
     weights = {term: _weight(found) * emphasis[term] for term, found in matches.items()}
     total = sum(weights.values())

@@ -264,6 +264,8 @@ _LONGEST = 60
 _GROUP = {option: group for group, options in _OPTIONS.items() for option in options}
 #: What words of other programs in the place of a command mean here.
 _INTENDED = {
+    "film": "view",
+    "monte-carlo": "sweep",
     **dict.fromkeys(("help", "--list"), "--help"),
     **dict.fromkeys(("version", "-V", "-v"), "--version"),
     "--explain": "explain",
@@ -360,6 +362,9 @@ _INSTEAD: dict[str, tuple[str, ...]] = {
     "-j": ("--jobs",),
     "--mass": ("--payload",),
     "--cat": ("--category",),
+    "--min-severity": ("--fail-on",),
+    "--rtol-rank": ("--tolerance",),
+    **dict.fromkeys(("--external-force", "--external-forces"), ("--load",)),
     **dict.fromkeys(("--headless", "--offscreen", "--no-gui"), ("--picture robot.png",)),
     **dict.fromkeys(
         ("--fixed", "--fixed-base", "--static", "--anchored", "--weld", "--use-fixed-base"), ("--base fixed",)
@@ -598,7 +603,8 @@ def _intended(message: str, error: Any, arguments: Sequence[str], whole: Callabl
         words = ("--ignore",)
     if instead := next(filter(None, (_with_value(word, value, error.ctx) for word in words)), ""):
         return instead
-    return "" if "did you mean" in message else _option_like(spelt, value, error.ctx, whole)
+    # a word that is known, but not for this command, leads to nothing
+    return "" if words or "did you mean" in message else _option_like(spelt, value, error.ctx, whole)
 
 
 def _command_like(word: str, rest: Sequence[str], whole: Callable[[], typer.Typer]) -> str:

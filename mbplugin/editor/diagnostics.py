@@ -39,8 +39,8 @@ from mbplugin.report.documents.part import violation
 #: Rules that need the remedies, a second reading of the model, other poses than that of the file, or the mobility in
 #: fact, which take most of the time of a lint of a large robot with loops: a first answer leaves them out.
 LATE = ("MB164", "MB201", "MB202", "MB501", "MB502", "MB503", "MB506", "MB507")
-#: Groups of rules that need the closed pose. A first answer leaves them out where a loop does not close near the pose of
-#: the file: the search for a closed one from many poses takes longer than everything else.
+#: Groups of rules that need the closed pose. A first answer leaves them out where a loop does not close near the pose
+#: of the file: the search for a closed one from many poses takes longer than everything else.
 _OF_THE_POSE = ("MB2", "MB3", "MB4", "MB5", "MB6", "MB910")
 #: Most diagnostics of one file, places of one finding, and places that are related to another.
 _MOST, _MOST_PLACES, _MOST_RELATED = 500, 50, 5
