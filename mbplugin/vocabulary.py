@@ -470,7 +470,8 @@ def _readable(word: str, known: set[str]) -> tuple[str, ...]:
         return (min(begun, key=len),)
     from difflib import get_close_matches
 
-    return tuple(get_close_matches(word, whole, n=1, cutoff=_SPELT)) or (word,)
+    near = get_close_matches(word, whole, n=1, cutoff=_SPELT) if len(word) > _PART + 1 else ()
+    return tuple(near) or (word,)
 
 
 #: Similarity from which a word counts as a misspelt one, and a whole name.

@@ -88,7 +88,7 @@ def test_any_text_is_answered(word: str) -> None:
         ("linearization_of_motions", "linearize"),
         # synonyms
         ("rnea", "inverse_dynamics"),
-        ("coriolis_terms", "bias_forces"),
+        ("coriolis_forces", "bias_forces"),
         ("eigenfrequencies", "linearize"),
         ("emergencyStop", "estop"),
         # a misspelt synonym, the beginning of one, and two in one word
