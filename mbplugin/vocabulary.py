@@ -567,11 +567,9 @@ def _meanings() -> dict[str, tuple[int, ...]]:
 @cache
 def _source(module: str) -> str:
     """Return the source of a module, without importing it; empty where it is not installed."""
-    package, _, path = module.partition(".")
-    place = resources.files(package)
-    for part in filter(None, path.split(".")):
-        place = place / part
-    for file in (place / "__init__.py", place.parent / f"{place.name}.py"):
+    package, *parts = module.split(".")
+    folder = resources.files(package)
+    for file in (folder.joinpath(*parts, "__init__.py"), folder.joinpath(*parts[:-1], f"{parts[-1]}.py")):
         if file.is_file():
             return file.read_text(encoding="utf-8")
     return ""
