@@ -567,9 +567,9 @@ def _meanings() -> dict[str, tuple[int, ...]]:
 @cache
 def _source(module: str) -> str:
     """Return the source of a module, without importing it; empty where it is not installed."""
-    package, *parts = module.split(".")
-    folder = resources.files(package)
-    for file in (folder.joinpath(*parts, "__init__.py"), folder.joinpath(*parts[:-1], f"{parts[-1]}.py")):
+    package, _, path = module.partition(".")
+    folder, path = resources.files(package), path.replace(".", "/")
+    for file in (folder.joinpath(f"{path}/__init__.py"), folder.joinpath(f"{path}.py")):
         if file.is_file():
             return file.read_text(encoding="utf-8")
     return ""

@@ -99,7 +99,7 @@ def test_any_text_is_answered(word: str) -> None:
         ("GearRatio", "Coupling"),
         # the direction of a conversion
         ("from_sdf", "load"),
-        ("xacro2urdf", "close"),
+        ("usd2sdf", "close"),
     ],
 )
 def test_words_of_other_programs_lead_to_names(word: str, name: str) -> None:
