@@ -15,6 +15,7 @@ from importlib import import_module, resources
 from math import log
 from typing import NamedTuple
 
+from mbplugin.errors import suggestion
 from mbplugin.phrases import only_near
 
 #: Words that mean the same in this field, a line each. Several words joined by ``_`` are one term. A word may stand in
@@ -340,6 +341,21 @@ def public() -> list[Described]:
     """Return the public functions and classes of the package with their docstrings."""
     places: dict[str, str] = import_module("mbplugin.api").PUBLIC
     return [described_function(name, text) for name, text in docstrings(places).items()]
+
+
+def remedy_for_key(key: str, texts: Mapping[str, str]) -> str:
+    """Return the remedy for an unknown key of a file: the known one that is meant, else all that there are.
+
+    Parameters
+    ----------
+    key : str
+    texts : mapping of str to str
+        The known keys, and the description of each in the schema.
+    """
+    misspelt = suggestion(key, list(texts))
+    if misspelt.startswith("did you mean"):
+        return misspelt
+    return proposal(leads_to(key, [Described(name, text) for name, text in texts.items()])) or misspelt
 
 
 def docstrings(places: Mapping[str, str]) -> dict[str, str]:

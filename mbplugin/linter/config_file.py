@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, ValidationError
 
-from mbplugin.errors import BadUsage, suggestion
+from mbplugin.errors import BadUsage
 from mbplugin.linter import Ignore, Settings
 from mbplugin.linter.run import known_codes, rule_code
 from mbplugin.model import Simulator
@@ -165,8 +165,12 @@ def _sentence(where: str, place: tuple[int | str, ...], failure: Mapping[str, An
     if failure["type"] == "extra_forbidden":
         tables: dict[str, type[Table]] = {"xacro": XacroTable, "units": UnitsTable}
         table = tables.get(owners[0] if owners else "", WaiveTable)
-        known = table.model_fields if owners else _keys()
-        return BadUsage(f"unknown key {key!r}{inside}", where=where, remedy=suggestion(key, list(known)))
+        from mbplugin.vocabulary import remedy_for_key
+
+        names = {name: name for name in table.model_fields} if owners else _keys()
+        fields = table.model_fields if owners else ConfigFile.model_fields
+        texts = {known: fields[name].description or "" for known, name in names.items()}
+        return BadUsage(f"unknown key {key!r}{inside}", where=where, remedy=remedy_for_key(key, texts))
     if failure["type"] == "missing":
         return BadUsage(f"there is no {key}{inside}", where=where, remedy=f'add {key} = "…"')
     expected = (
