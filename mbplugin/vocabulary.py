@@ -15,7 +15,6 @@ from importlib import import_module, resources
 from math import log
 from typing import NamedTuple
 
-from mbplugin.errors import suggestion
 from mbplugin.phrases import only_near
 
 #: Words that mean the same in this field, a line each. Several words joined by ``_`` are one term. A word may stand in
@@ -343,7 +342,7 @@ def public() -> list[Described]:
     return [described_function(name, text) for name, text in docstrings(places).items()]
 
 
-def remedy_for_key(key: str, texts: Mapping[str, str]) -> str:
+def remedy_for_key(key: str, texts: Mapping[str, str], misspelt: str) -> str:
     """Return the remedy for an unknown key of a file: the known one that is meant, else all that there are.
 
     Parameters
@@ -351,8 +350,9 @@ def remedy_for_key(key: str, texts: Mapping[str, str]) -> str:
     key : str
     texts : mapping of str to str
         The known keys, and the description of each in the schema.
+    misspelt : str
+        The remedy by the spelling alone, which counts if it proposes a key.
     """
-    misspelt = suggestion(key, list(texts))
     if misspelt.startswith("did you mean"):
         return misspelt
     return proposal(leads_to(key, [Described(name, text) for name, text in texts.items()])) or misspelt

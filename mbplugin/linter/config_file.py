@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, ValidationError
 
-from mbplugin.errors import BadUsage
+from mbplugin.errors import BadUsage, suggestion
 from mbplugin.linter import Ignore, Settings
 from mbplugin.linter.run import known_codes, rule_code
 from mbplugin.model import Simulator
@@ -170,7 +170,8 @@ def _sentence(where: str, place: tuple[int | str, ...], failure: Mapping[str, An
         names = {name: name for name in table.model_fields} if owners else _keys()
         fields = table.model_fields if owners else ConfigFile.model_fields
         texts = {known: fields[name].description or "" for known, name in names.items()}
-        return BadUsage(f"unknown key {key!r}{inside}", where=where, remedy=remedy_for_key(key, texts))
+        remedy = remedy_for_key(key, texts, suggestion(key, list(texts)))
+        return BadUsage(f"unknown key {key!r}{inside}", where=where, remedy=remedy)
     if failure["type"] == "missing":
         return BadUsage(f"there is no {key}{inside}", where=where, remedy=f'add {key} = "…"')
     expected = (

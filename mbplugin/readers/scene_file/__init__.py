@@ -165,7 +165,8 @@ def _about_key(
     if failure["type"] == "extra_forbidden":
         from mbplugin.vocabulary import remedy_for_key
 
-        return f"{owner} has an unknown key {key!r}", "", remedy_for_key(names[-1], _described_fields(loc))
+        remedy = remedy_for_key(names[-1], _described_fields(loc), suggestion(names[-1], _fields(loc)))
+        return f"{owner} has an unknown key {key!r}", "", remedy
     if failure["type"] == "missing":
         return f"{owner} lacks the key {key!r}", "", f"add {names[-1]} = …"
     remedy = ""
