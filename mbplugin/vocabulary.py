@@ -342,6 +342,22 @@ def public() -> list[Described]:
     return [described_function(name, text) for name, text in docstrings(places).items()]
 
 
+def remedy_for_key(key: str, texts: Mapping[str, str], misspelt: str) -> str:
+    """Return the remedy for an unknown key of a file: the known one that is meant, else all that there are.
+
+    Parameters
+    ----------
+    key : str
+    texts : mapping of str to str
+        The known keys, and the description of each in the schema.
+    misspelt : str
+        The remedy by the spelling alone, which counts if it proposes a key.
+    """
+    if misspelt.startswith("did you mean"):
+        return misspelt
+    return proposal(leads_to(key, [Described(name, text) for name, text in texts.items()])) or misspelt
+
+
 def docstrings(places: Mapping[str, str]) -> dict[str, str]:
     """Read the docstrings of functions and classes from the sources of their modules, without importing them.
 
@@ -567,9 +583,9 @@ def _meanings() -> dict[str, tuple[int, ...]]:
 @cache
 def _source(module: str) -> str:
     """Return the source of a module, without importing it; empty where it is not installed."""
-    package, *parts = module.split(".")
-    folder = resources.files(package)
-    for file in (folder.joinpath(*parts, "__init__.py"), folder.joinpath(*parts[:-1], f"{parts[-1]}.py")):
+    package, _, path = module.partition(".")
+    folder, path = resources.files(package), path.replace(".", "/")
+    for file in (folder.joinpath(f"{path}/__init__.py"), folder.joinpath(f"{path}.py")):
         if file.is_file():
             return file.read_text(encoding="utf-8")
     return ""

@@ -647,7 +647,8 @@ def _described_commands(whole: Callable[[], typer.Typer]) -> tuple[list[Describe
     from mbplugin.vocabulary import Described
 
     group: Any = typer.main.get_command(whole())
-    described, options = [], {}
+    described: list[Described] = []
+    options: dict[str, list[str]] = {}
     for name, command in group.commands.items():
         own = [one for one in command.params if one.param_type_name == "option"]
         texts = [f"{' '.join(one.opts)} {one.help or ''}" for one in own]

@@ -288,6 +288,11 @@ def close_component(
     q : (nq,) array
     movable_sets : sequence of Movable
         Tried in this order; the first sets suffice for poses that close without moving the other rates.
+
+    Raises
+    ------
+    CannotClose
+        A search from many poses is needed, and left out by :func:`without_search`.
     """
     part = _Part(component, closure.system(component), q)
     best = Found(q, gap_at(part.system, q), 1, component.constraints)

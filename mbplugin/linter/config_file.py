@@ -165,8 +165,13 @@ def _sentence(where: str, place: tuple[int | str, ...], failure: Mapping[str, An
     if failure["type"] == "extra_forbidden":
         tables: dict[str, type[Table]] = {"xacro": XacroTable, "units": UnitsTable}
         table = tables.get(owners[0] if owners else "", WaiveTable)
-        known = table.model_fields if owners else _keys()
-        return BadUsage(f"unknown key {key!r}{inside}", where=where, remedy=suggestion(key, list(known)))
+        from mbplugin.vocabulary import remedy_for_key
+
+        names = {name: name for name in table.model_fields} if owners else _keys()
+        fields = table.model_fields if owners else ConfigFile.model_fields
+        texts = {known: fields[name].description or "" for known, name in names.items()}
+        remedy = remedy_for_key(key, texts, suggestion(key, list(texts)))
+        return BadUsage(f"unknown key {key!r}{inside}", where=where, remedy=remedy)
     if failure["type"] == "missing":
         return BadUsage(f"there is no {key}{inside}", where=where, remedy=f'add {key} = "…"')
     expected = (

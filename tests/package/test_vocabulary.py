@@ -9,6 +9,7 @@ import subprocess
 import sys
 from functools import cache
 from inspect import getdoc
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ import mbplugin as mb
 from mbplugin.api import PUBLIC
 from mbplugin.cli.app import application
 from mbplugin.cli.help import COMMANDS
+from mbplugin.linter.targets import settings_for
 from mbplugin.vocabulary import (
     Described,
     described_entries,
@@ -99,7 +101,7 @@ def test_any_text_is_answered(word: str) -> None:
         ("GearRatio", "Coupling"),
         # the direction of a conversion
         ("from_sdf", "load"),
-        ("xacro2urdf", "close"),
+        ("usd2sdf", "close"),
     ],
 )
 def test_words_of_other_programs_lead_to_names(word: str, name: str) -> None:
@@ -145,6 +147,22 @@ def test_entries_of_a_docstring() -> None:
     assert entries["q"] == entries["qd"] == "mapping Pose and rates. Both."
     assert entries["options"].strip() == "More."
     assert "Parameters" not in entries and "Raises" not in entries
+
+
+@pytest.mark.parametrize(("key", "known"), [("latency", "delay"), ("torqe", "torque"), ("zebra", "")])
+def test_keys_of_scenes_are_found_by_their_descriptions(key: str, known: str, tmp_path: Path) -> None:
+    file = tmp_path / "brake.scene.toml"
+    file.write_text(f"[[brake]]\njoint = 'j1'\ntorque = 5\n{key} = 1\n", encoding="utf-8")
+    with pytest.raises(mb.MbPluginError, match=f"did you mean '{known}'" if known else "known names are"):
+        mb.load(file)
+
+
+@pytest.mark.parametrize(("key", "known"), [("disable", "ignore"), ("severity", "fail-on")])
+def test_keys_of_configurations_are_found_by_their_descriptions(key: str, known: str, tmp_path: Path) -> None:
+    file = tmp_path / "mbplugin.toml"
+    file.write_text(f"{key} = 'note'\n", encoding="utf-8")
+    with pytest.raises(mb.MbPluginError, match=f"did you mean '{known}'"):
+        settings_for(tmp_path / "robot.urdf")
 
 
 def test_proposals_are_questions() -> None:

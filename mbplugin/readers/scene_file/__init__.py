@@ -163,7 +163,10 @@ def _about_key(
     names = [str(part) for part in rest if isinstance(part, str) and not _is_alternative(part)]
     key = ".".join(names)
     if failure["type"] == "extra_forbidden":
-        return f"{owner} has an unknown key {key!r}", "", suggestion(names[-1], _fields(loc))
+        from mbplugin.vocabulary import remedy_for_key
+
+        remedy = remedy_for_key(names[-1], _described_fields(loc), suggestion(names[-1], _fields(loc)))
+        return f"{owner} has an unknown key {key!r}", "", remedy
     if failure["type"] == "missing":
         return f"{owner} lacks the key {key!r}", "", f"add {names[-1]} = …"
     remedy = ""
@@ -209,11 +212,16 @@ def _title(source: SceneSource, loc: tuple[int | str, ...]) -> str:
 
 def _fields(loc: tuple[int | str, ...]) -> tuple[str, ...]:
     """Return the permitted keys of the table at a location."""
+    return tuple(_described_fields(loc))
+
+
+def _described_fields(loc: tuple[int | str, ...]) -> dict[str, str]:
+    """Return the permitted keys of the table at a location, with their descriptions."""
     model: type[Table] = SceneFile
     for part in loc[:-1]:
         if isinstance(part, str) and part in model.model_fields:
             model = _table_of(model.model_fields[part].annotation) or model
-    return tuple(model.model_fields)
+    return {name: field.description or "" for name, field in model.model_fields.items()}
 
 
 def _table_of(annotation: Any) -> type[Table] | None:
