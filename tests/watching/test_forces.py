@@ -279,3 +279,24 @@ def test_a_watch_says_in_one_line_what_it_is(client: Client, tmp_path: Path) -> 
         assert repr(watch).startswith("<Watch") and "4 contacts" in repr(watch.latest)
         with pytest.raises(KeyError):
             watch.latest["nothing"]
+
+
+def test_what_slides_on_a_moving_body_slips_by_their_relative_motion(client: Client) -> None:
+    """A box at 1 m/s on a slab at 3 m/s: its friction drives it on, along its own motion."""
+    client.setGravity(0, 0, -9.81)
+    floor = client.load("plane.urdf")
+    boxes = []
+    for half, height, speed in ((0.5, 0.05, 3.0), (0.1, 0.15, 1.0)):
+        shape = client.createCollisionShape(client.GEOM_BOX, halfExtents=[half, half, 0.05])
+        boxes.append(client.createMultiBody(2.0, shape, basePosition=[0, 0, height]))
+        client.resetBaseVelocity(boxes[-1], [speed, 0, 0], [0, 0, 0])
+    for body, mu in ((floor, 0.0), *((box, 0.6) for box in boxes)):
+        client.changeDynamics(body, -1, lateralFriction=mu)
+    with mb.watch(client.id, every=1) as watch:
+        for _ in range(10):
+            client.stepSimulation()
+    numbers = watch.latest.numbers
+    between = numbers.reading.touching.on >= 0
+    assert between.any() and (numbers.rows.state[between] == 1).all()
+    upper = numbers.reading.touching.body[between] == 2
+    assert (np.sign(numbers.rows.slip[between][:, 0]) == np.where(upper, -1, 1)).all()
