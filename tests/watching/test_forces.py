@@ -279,3 +279,32 @@ def test_a_watch_says_in_one_line_what_it_is(client: Client, tmp_path: Path) -> 
         assert repr(watch).startswith("<Watch") and "4 contacts" in repr(watch.latest)
         with pytest.raises(KeyError):
             watch.latest["nothing"]
+
+
+@pytest.mark.parametrize("upper_first", [False, True])
+def test_what_slides_on_a_moving_body_slips_by_their_relative_motion(
+    client: Client, upper_first: bool
+) -> None:
+    """A box at 1 m/s on a slab at 3 m/s: its friction drives it on, along its own motion."""
+    client.setGravity(0, 0, -9.81)
+    floor = client.load("plane.urdf")
+    boxes = []
+    made = ((0.5, 0.05, 3.0), (0.1, 0.15, 1.0))
+    # the engine names the pair in this order
+    for half, height, speed in made[::-1] if upper_first else made:
+        shape = client.createCollisionShape(client.GEOM_BOX, halfExtents=[half, half, 0.05])
+        boxes.append(client.createMultiBody(2.0, shape, basePosition=[0, 0, height]))
+        client.resetBaseVelocity(boxes[-1], [speed, 0, 0], [0, 0, 0])
+    for body, mu in ((floor, 0.0), *((box, 0.6) for box in boxes)):
+        client.changeDynamics(body, -1, lateralFriction=mu)
+    with mb.watch(client.id, every=1) as watch:
+        for _ in range(10):
+            client.stepSimulation()
+    numbers = watch.latest.numbers
+    between = numbers.reading.touching.on >= 0
+    assert between.any() and (numbers.rows.state[between] == 1).all()
+    touching, v = numbers.reading.touching, numbers.reading.twists_after[:, 0]
+    relative = v[touching.body[between]] - v[touching.on[between]]
+    assert (
+        np.abs(relative).min() > 1 and (np.sign(numbers.rows.slip[between][:, 0]) == np.sign(relative)).all()
+    )
