@@ -18,6 +18,7 @@ OWN = {
     "processes/foreign.py": "metadata of installed packages",
     "readers/xacro/__init__.py": "macros that --xacro-unsafe trusts to run programs",
     "report/html/__init__.py": "resources of this package",
+    "vocabulary.py": "sources of this package",
     "files.py": "what this run has just written",
 }
 

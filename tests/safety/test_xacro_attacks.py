@@ -95,7 +95,7 @@ def test_an_attack_is_refused_with_its_line(folder: Path, file: str, place: str,
     assert not owned(folder)
     (finding,) = json.loads(done.stdout)["findings"]
     assert finding["code"] == "MB914"
-    assert word in finding["message"] and "--xacro-unsafe" in finding["message"]
+    assert word in finding["message"] and "--xacro-unsafe" in finding["help"]
     line = f":{finding['line']}" if finding["line"] else ""
     assert f"{finding['file']}{line}".endswith(place)
 
