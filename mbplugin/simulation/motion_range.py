@@ -238,11 +238,13 @@ def _made(
     row = np.concatenate((equations.row_scale, np.full(len(K), 1.0 / model.length)))
     K, D = (row[:, None] * np.vstack((equations.C, part)) * col for part in (K, D))
     M = col[:, None] * equations.M * col
-    force = max(float(np.abs(col * equations.F).max()), 1e-300)
+    R, r = _load_maps(sliding, nv, m)
+    # loads across the guides do no work, and cause friction all the same
+    across = max((model.length * float(np.abs(one).max()) for one in r), default=0.0)
+    force = max(float(np.abs(col * equations.F).max()), across, 1e-300)
     per = force / float(np.abs(M).max())
     scale = np.concatenate((col * per, row * force, np.full(len(sliding.names), force / model.length)))
     starts = m + np.cumsum([0, *(3 if _holds(contact) else 1 for contact in contacts)])
-    R, r = _load_maps(sliding, nv, m)
     R = [np.hstack((one, np.zeros((3, len(K) - m)))) * scale[: nv + len(K)] for one in R]
     return _Equations(
         M * per / force,
@@ -375,7 +377,7 @@ class _Solutions:
         for _ in range(_CUTS):
             G, h = (np.array(part) for part in zip(*cuts, strict=True))
             found = linprog(c, A_ub=G, b_ub=h, bounds=(-_BOX, _BOX), method="highs-ds", options=OPTIONS)
-            if found.status == 2:
+            if found.status == 2 and self.made.one_sided:
                 raise _opening([one for _, one in self.made.one_sided])
             if found.status != 0:
                 raise BrokenModel(f"the range of the accelerations is not found: {found.message}")
