@@ -495,7 +495,7 @@ _SPELT, _MISSPELT = 0.84, 0.86
 
 
 def _match(term: _Term, one: _Indexed) -> float:
-    """Return how well a name is described by a term, from 0 to 1."""
+    """Return the degree, from 0 to 1, to which a term describes a name."""
     whole = _match_of(term.form, one)
     if len(term.parts) == 1:
         return whole

@@ -690,7 +690,7 @@ def _choices(record: str) -> list[str]:
 
 
 def _negative_number(arguments: Sequence[str]) -> str:
-    """Return how a vector is written whose negative number stands as a word of its own; empty if there is none."""
+    """Return the right form of a vector whose negative number stands as a separate word; empty without one."""
     place = next((k for k, word in enumerate(arguments) if word[:1] == "-" and _is_number(word[1:])), 0)
     option = next((word for word in reversed(arguments[:place]) if word.startswith("--")), "")
     if option in ("--force", "--wrench", "--load"):

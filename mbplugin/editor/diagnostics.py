@@ -151,7 +151,7 @@ def inspected(documents: Documents, path: str, *, complete: bool) -> Inspection:
 
 
 def _linted(path: str, *, complete: bool) -> tuple[Target | None, Report | None, tuple[str, ...]]:
-    """Return what was linted, its report, and the codes of the rules that were left out."""
+    """Return the linted target, its report, and the codes of the rules that were left out."""
     if complete:
         return *_report_of(path, complete=True), ()
     with without_search() as unsearched:

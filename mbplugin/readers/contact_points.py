@@ -357,7 +357,7 @@ def distance_from_triangles(point: Array, corners: Array) -> float:
 
 
 def winding(point: Array, corners: Array) -> float:
-    """Return how often triangles with corners (m, 3, 3) surround a point (3,): 1 inside a closed mesh, 0 outside."""
+    """Return the winding number of triangles with corners (m, 3, 3) about a point (3,): 1 inside a closed mesh."""
     a, b, c = (corners[:, k] - point for k in range(3))
     la, lb, lc = (np.linalg.norm(one, axis=1) for one in (a, b, c))
     volume = np.einsum("ij,ij->i", a, np.cross(b, c))

@@ -497,7 +497,7 @@ def _moved(closure: Closure, still: AnyArray, q: Array, step: Array, independent
 
 
 def _still(mech: Mechanism) -> AnyArray:
-    """Return which rates of tree joints are held, (nv,) of bool."""
+    """Return a mask (nv,) of the held rates of tree joints."""
     return np.isin(mech.qd_names, [*_held_rates(mech)])
 
 

@@ -104,7 +104,7 @@ class MujocoSource:
         """Do nothing: forces and accelerations of MuJoCo belong together."""
 
     def _warned(self) -> dict[str, int]:
-        """Return how often MuJoCo has warned since its data were reset, by name of the warning."""
+        """Return the counts of MuJoCo's warnings since its data were reset, by name."""
         return {name: int(self.data.warning[k].number) for name, k in self._warnings.items()}
 
     def _look(self, stepped: bool) -> None:

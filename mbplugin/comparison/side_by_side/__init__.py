@@ -149,9 +149,7 @@ def engines(
     model = model_of(model) if stance else standing(model, q, qd, on_stand=True)
     chosen = _chosen(only)
     loads, payload = tuple(loads), None if payload is None else tuple(payload)
-    ground, forces = None, tuple[Load, ...]()
-    if stance is not False:
-        ground, forces = _on_the_ground(model, q, qd, loads, payload, stance, friction, tolerance)
+    ground, forces = _on_the_ground(model, q, qd, loads, payload, stance, friction, tolerance)
     loads = (*loads, *forces)
     instant, system, state = instant_of(model, q, qd, loads, payload, hold, tolerance)
     answers = [_ours(model, instant, system), *(_ask(name, instant) for name in chosen)]
@@ -209,7 +207,7 @@ def _on_the_ground(
             expected="contacts with the ground of one robot that nothing else holds, and no stance beside them",
             remedy="leave the [[contact]] tables out; 'mbplugin reactions' bounds their forces",
         )
-    touches = bool(stance or stated) or stands(model, qd)
+    touches = bool(stance or stated) or (stance is None and stands(model, qd))
     state = closed_state(model, q, qd, None, tolerance, None) if touches else None
     if state is None or not (stance or stated or state.at_rest):
         if friction is not None:

@@ -269,6 +269,8 @@ def test_contacts_that_a_scene_states_carry_the_robot_or_are_refused(tmp_path: P
     for k, push in enumerate((32.7, 68.67, 35.97, 0.0)):
         hip = found[f"hip{k}"]
         np.testing.assert_allclose(hip.R_WJ @ hip.wrenches["mbplugin"][:3], [0, 0, 9.81 - push], atol=1e-9)
+    # stance=False assumes no contacts, and drops none that are stated
+    assert mb.engines(standing, stance=False, only=["mujoco"])["hip0"].wrenches["mbplugin"].any()
     between = mb.Contact("c", "shin0", [0, 0, -0.5], [0, 0, 1], 0.5, on="shin1")
     with pytest.raises(BadUsage, match="states 4 contacts"):
         mb.engines(replace(scene, contacts=(*three, between)), only=["mujoco"])
