@@ -18,7 +18,7 @@ from _models import chain, iiwa, mjcf, pendulum, per_call, table, urdf  # noqa: 
 
 from mbplugin.dynamics.compiler import kernel  # noqa: E402
 from mbplugin.dynamics.kernels.articulated import free_accelerations  # noqa: E402
-from mbplugin.dynamics.tree_model import ForwardDynamics  # noqa: E402
+from mbplugin.dynamics.tree_calls import ForwardDynamics, InverseDynamics  # noqa: E402
 from mbplugin.model.brakes import AppliedForces  # noqa: E402
 from mbplugin.model.mechanism import Mechanism  # noqa: E402
 from mbplugin.model.spatial import Array  # noqa: E402
@@ -27,22 +27,23 @@ _LOOP, _MANY = 200, 800
 
 
 @kernel
-def many(n, composites, rates, loads, springs, power, q, qd, out):  # type: ignore[no-untyped-def]
+def many(n, composites, rates, loads, springs, power, q, qd, tau, out):  # type: ignore[no-untyped-def]
     for _ in range(n):
-        free_accelerations(composites, rates, loads, springs, power, q, qd, out)
+        free_accelerations(composites, rates, loads, springs, power, q, qd, tau, out)
 
 
 def ours(mech: Mechanism, q: Array, qd: Array) -> dict[str, tuple[float, Array]]:
     forward, out = ForwardDynamics(mech, AppliedForces(damping=False)), np.empty(len(qd))
-    records = forward._records
+    tau = np.zeros(len(qd))
+    records = (m := forward._calls.model).composites, m.rates, m.loads, m.springs, m.power
     count = max(20, 2000 // len(qd))
-    looped = per_call(lambda: many(_LOOP, *records, q, qd, out), max(1, count // 20)) / _LOOP
+    looped = per_call(lambda: many(_LOOP, *records, q, qd, tau, out), max(1, count // 20)) / _LOOP
     states = np.tile(q, (_MANY, 1)), np.tile(qd, (_MANY, 1))
     together = per_call(lambda: forward.many(*states), max(1, count // 50)) / _MANY
     return {
         "mbplugin, many states in one call": (together, forward.many(*states)[-1]),
         "mbplugin, in a compiled loop": (looped, forward(q, qd)),
-        "mbplugin, one Python call": (per_call(lambda: forward(q, qd, out), count), forward(q, qd)),
+        "mbplugin, one Python call": (per_call(lambda: forward(q, qd, tau, out), count), forward(q, qd)),
     }
 
 
@@ -89,6 +90,31 @@ def drake(mech: Mechanism, q: Array, qd: Array) -> dict[str, tuple[float, Array]
 PEERS = (pinocchio, mujoco, drake)
 
 
+def forces(mech: Mechanism, q: Array, qd: Array, qdd: Array) -> dict[str, tuple[float, Array]]:
+    """Drive forces, ours and Pinocchio's, in seconds a call."""
+    inverse, out, count = InverseDynamics(mech, AppliedForces(damping=False)), np.empty(len(qd)), 5000
+    states = [np.tile(values, (_MANY, 1)) for values in (q, qd, qdd)]
+    found = {
+        "mbplugin, many states in one call": (
+            per_call(lambda: inverse.many(*states), count // 50) / _MANY,
+            inverse.many(*states)[-1],
+        ),
+        "mbplugin, one Python call": (
+            per_call(lambda: inverse(q, qd, qdd, out), count),
+            inverse(q, qd, qdd),
+        ),
+    }
+    try:
+        import pinocchio as pin
+    except ImportError:
+        return found
+    model = pin.buildModelFromXML(urdf(mech))
+    model.gravity.linear = mech.gravity
+    data = model.createData()
+    call = lambda: pin.rnea(model, data, q, qd, qdd)  # noqa: E731
+    return {**found, "Pinocchio rnea, one Python call": (per_call(call, count), np.array(call()))}
+
+
 def main() -> None:
     rng = np.random.default_rng(1)
     rows = []
@@ -115,7 +141,17 @@ def main() -> None:
             error = float(np.abs(qdd - truth).max() / np.abs(truth).max())
             ratio = seconds / (reference or base)
             rows.append([name, tool, f"{1e6 * seconds:.2f}", f"{ratio:.2f}", f"{error:.1e}"])
-    table("One evaluation of the accelerations", ["model", "tool", "µs", "ratio", "difference"], rows)
+    heads = ["model", "tool", "µs", "ratio", "difference"]
+    table("One evaluation of the accelerations", heads, rows)
+    rows = []
+    for name, mech in (("iiwa", iiwa()), ("3R pendulum", pendulum())):
+        found = forces(mech, *rng.uniform(-1, 1, (3, len(mech.qd_names))))
+        base, truth = found["mbplugin, one Python call"]
+        reference = next((s for n, (s, _) in found.items() if n.startswith("Pinocchio")), base)
+        for tool, (seconds, tau) in found.items():
+            error = float(np.abs(tau - truth).max() / np.abs(truth).max())
+            rows.append([name, tool, f"{1e6 * seconds:.2f}", f"{seconds / reference:.2f}", f"{error:.1e}"])
+    table("One evaluation of the drive forces", heads, rows)
 
 
 if __name__ == "__main__":

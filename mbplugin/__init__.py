@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from mbplugin.dynamics.joint_space import forward_kinematics as forward_kinematics
     from mbplugin.dynamics.joint_space import jacobian as jacobian
     from mbplugin.dynamics.joint_space import mass_matrix as mass_matrix
+    from mbplugin.dynamics.tree_calls import ForwardDynamics as ForwardDynamics
+    from mbplugin.dynamics.tree_calls import InverseDynamics as InverseDynamics
     from mbplugin.errors import MbPluginError as MbPluginError
     from mbplugin.joint_reactions.actuation import inverse_dynamics as inverse_dynamics
     from mbplugin.joint_reactions.envelope import envelope as envelope

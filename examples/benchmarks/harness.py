@@ -31,14 +31,18 @@ def scene(name: str) -> Path:
     return HERE / f"{name}.scene.toml"
 
 
-def timed(run: Callable[[], T]) -> tuple[T, float]:
-    """Return what a run returns, and the least processor time of two further runs, s: the first may compile."""
+def timed(run: Callable[[], T], count: int = 1) -> tuple[T, float]:
+    """Return what a run returns, and its least processor time in two further rounds, s: the first run may compile.
+
+    A round repeats a short run ``count`` times.
+    """
     run()
     times = []
     for _ in range(2):
         start = time.process_time()
-        result = run()
-        times.append(time.process_time() - start)
+        for _ in range(count):
+            result = run()
+        times.append((time.process_time() - start) / count)
     return result, min(times)
 
 
@@ -50,4 +54,4 @@ def show(problem: Problem, solve: Callable[[], tuple[float, float]]) -> None:
     print(
         f"  error, {problem.quantity}: {error:.1e}, allowed {problem.allowed:.0e}; tolerance {problem.tolerance}"
     )
-    print(f"  processor time: {seconds:.3f} s" + (f"; published: {problem.others}" if problem.others else ""))
+    print(f"  processor time: {seconds:.2g} s" + (f"; published: {problem.others}" if problem.others else ""))

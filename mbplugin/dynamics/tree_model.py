@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import numpy as np
 
@@ -18,7 +18,6 @@ from mbplugin.dynamics.kernels import move
 from mbplugin.dynamics.kernels.articulated import (
     accelerate,
     factor,
-    free_accelerations,
     inverse_dynamics,
     inward,
     mass_matrix,
@@ -43,7 +42,7 @@ from mbplugin.dynamics.kernels.solve import (
     row_in_rates,
     row_rate,
 )
-from mbplugin.errors import BadNumber, BadUsage, BrokenModel
+from mbplugin.errors import BadNumber, BrokenModel
 from mbplugin.model.brake_law import BrakeLaw
 from mbplugin.model.brakes import NO_FORCES, AppliedForces, BrakeForce, rate_values
 from mbplugin.model.mechanism import Constraint, Lock, Mechanism
@@ -51,9 +50,6 @@ from mbplugin.model.mechanism.identity import Holder, RowLabel, freedom_held
 from mbplugin.model.mechanism.kinematics import forward
 from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import ROTATION, AnyArray, Array, skew
-
-if TYPE_CHECKING:
-    from mbplugin.dynamics.many_states import ManyStates
 
 #: A rate whose inertia is below this fraction of the rigid outboard inertia moves no mass: the rest is rounding.
 _ROUNDING = 1e-12
@@ -186,82 +182,6 @@ class _Recursion:
             outward(self._solids, self._rates, False)
             out[:, k] = self._rates["qdd"]
         return out.reshape(np.shape(rhs))
-
-
-# Forward dynamics of a tree as one fast call, for controllers and estimators.
-
-
-class ForwardDynamics:
-    """q̈ of a mechanism without loops, by the articulated-body recursion.
-
-    Parameters
-    ----------
-    mech : Mechanism
-        Without closures, couplings, drivers, locks and wheels.
-    actions : AppliedForces
-        Loads, payloads, springs, dampers; dry friction and controllers are left out.
-
-    Raises
-    ------
-    BadUsage
-        The mechanism has closing rows.
-
-    Examples
-    --------
-    ``qdd = ForwardDynamics(mech)(q, qd)``
-    """
-
-    def __init__(self, mech: Mechanism, actions: AppliedForces = NO_FORCES) -> None:
-        self._model = tree_model(mech, actions)
-        if self._model.table.persistent:
-            raise BadUsage(
-                f"constraint {self._model.table.labels[0][0]!r} closes the tree",
-                remedy="use mbplugin.dynamics.formulations.solve, or simulate",
-            )
-        m = self._model
-        self._records = (m.composites, m.rates, m.loads, m.springs, m.power)
-        self._many: ManyStates | None = None
-
-    def __call__(self, q: Array, qd: Array, out: Array | None = None) -> Array:
-        """Return the joint accelerations (nv,) at a state, rad/s² and m/s².
-
-        Parameters
-        ----------
-        q, qd : (nq,), (nv,) contiguous array
-        out : (nv,) array, optional
-            Filled and returned.
-        """
-        if out is None:
-            out = np.empty(len(qd))
-        if not free_accelerations(*self._records, q, qd, out):
-            raise massless_joint(self._model)
-        return out
-
-    def many(self, q: Array, qd: Array) -> Array:
-        """Return the joint accelerations (k, nv) at k states, rad/s² and m/s², several states at once.
-
-        Parameters
-        ----------
-        q, qd : (k, nq), (k, nv) array
-
-        Raises
-        ------
-        BrokenModel
-            A joint moves no mass at a state.
-        """
-        # compiled for the lanes of vectors, which few programs need
-        from mbplugin.dynamics.many_states import ManyStates
-
-        q, qd = np.ascontiguousarray(q, dtype=float), np.ascontiguousarray(qd, dtype=float)
-        if len(self._model.springs):
-            # the line of a spring may vanish in one state only
-            return np.array([self(*state) for state in zip(q, qd, strict=True)]).reshape(qd.shape)
-        if self._many is None:
-            self._many = ManyStates(*self._records[:3])
-        out = np.empty_like(qd)
-        if not self._many.accelerations(q, qd, out):
-            raise massless_joint(self._model)
-        return out
 
 
 @dataclass(frozen=True, eq=False)

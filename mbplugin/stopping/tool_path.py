@@ -11,7 +11,7 @@ from numba import types
 from mbplugin.dynamics.compiler import Records, kernel, named_tuple, struct_loader
 from mbplugin.dynamics.compiler.lanes import LANES, VECTOR_OF_LANES, aligned, as_lanes
 from mbplugin.dynamics.kernels import move_single
-from mbplugin.dynamics.many_states import LANED_COMPOSITE, LANED_RATE, in_lanes
+from mbplugin.dynamics.tree_calls import LANED_COMPOSITE, LANED_RATE, in_lanes
 from mbplugin.model.spatial import AnyArray, Array
 
 

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from mbplugin.dynamics.compiler.lanes import LANES
-from mbplugin.dynamics.many_states import ManyStates
-from mbplugin.dynamics.tree_model import ForwardDynamics
+from mbplugin.dynamics.tree_calls import ForwardDynamics, ManyStates
 from mbplugin.errors import BrokenModel
 from mbplugin.model.brakes import AppliedForces
 from mbplugin.model.mechanism import Mechanism
@@ -74,7 +73,7 @@ def test_a_state_does_not_depend_on_its_neighbours() -> None:
 
 def test_a_joint_without_mass_is_refused() -> None:
     forward = ForwardDynamics(arm((0.5, 0.4), mass=0.0))
-    forward._model.composites["inertia"] = 0.0
+    forward._calls.model.composites["inertia"] = 0.0
     with pytest.raises(BrokenModel):
         forward.many(np.zeros((3, 2)), np.zeros((3, 2)))
 
@@ -83,11 +82,12 @@ def test_a_tip_without_mass_is_seen_in_the_lanes() -> None:
     """A tip without inertia, from the records alone."""
     mech = arm((0.5, 0.4))
     many = ForwardDynamics(mech)
-    records = [many._records[n].copy() for n in range(3)]
+    records = [many._calls._state[n].copy() for n in range(3)]
     many.many(np.zeros((1, 2)), np.zeros((1, 2)))
-    assert ManyStates(*records).accelerations(np.zeros((9, 2)), np.zeros((9, 2)), np.empty((9, 2)))
+    still, out = np.zeros((9, 2)), np.empty((9, 2))
+    assert ManyStates(*records).accelerations(still, still, still, out)
     records[0]["mass"][2], records[0]["inertia"][2] = 0.0, 0.0
-    assert not ManyStates(*records).accelerations(np.zeros((9, 2)), np.zeros((9, 2)), np.empty((9, 2)))
+    assert not ManyStates(*records).accelerations(still, still, still, out)
 
 
 def test_sine_and_cosine_of_the_lanes_are_those_of_one_number() -> None:

@@ -66,6 +66,8 @@ NAMES = {
     "ConstraintMatrices",
     "PoseAnalyses",
     "PoseReactions",
+    "ForwardDynamics",
+    "InverseDynamics",
     "bias_forces",
     "forward_kinematics",
     "jacobian",

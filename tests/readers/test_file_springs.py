@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import mbplugin as mb
-from mbplugin.dynamics.tree_model import ForwardDynamics, joint_equations
+from mbplugin.dynamics.tree_calls import ForwardDynamics
+from mbplugin.dynamics.tree_model import joint_equations
 from mbplugin.errors import BadScene
 from mbplugin.model.brake_law import Brake
 from mbplugin.model.brakes import scene_actions

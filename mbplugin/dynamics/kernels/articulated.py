@@ -542,20 +542,48 @@ def free_accelerations(
     power: Array,
     q: Array,
     qd: Array,
+    tau: Array,
     out: Array,
 ) -> bool:
     """Fill ``out`` (nv,) with the joint accelerations of a tree; return True if every rate moves mass.
 
-    ``q`` (nq,), ``qd`` (nv,); :func:`gather` adds to ``power`` (3,), W.
+    ``q`` (nq,), ``qd`` (nv,), ``tau`` (nv,), the forces of drives; :func:`gather` adds to ``power`` (3,), W.
     """
     move(composites, rates, q, qd)
     regular = factor(composites, rates)
     gather(composites, rates, loads, springs, q, qd, power)
+    for j in range(len(out)):
+        rates[j].tau += tau[j]
     inward(composites, rates, True)
     outward(composites, rates, True)
     for j in range(len(out)):
         out[j] = rates[j].qdd
     return regular
+
+
+@kernel
+def required_forces(
+    composites: Records,
+    rates: Records,
+    loads: Records,
+    springs: Records,
+    power: Array,
+    q: Array,
+    qd: Array,
+    qdd: Array,
+    out: Array,
+) -> None:
+    """Fill ``out`` (nv,) with the drive forces that accelerate a tree by ``qdd`` (nv,) at ``q`` (nq,), ``qd`` (nv,).
+
+    :func:`gather` adds to ``power`` (3,), W.
+    """
+    move(composites, rates, q, qd)
+    for k in range(1, len(composites)):
+        turn_inertia(composites[k])
+    gather(composites, rates, loads, springs, q, qd, power)
+    for j in range(len(out)):
+        rates[j].qdd = qdd[j]
+    inverse_dynamics(composites, rates, out)
 
 
 # Coordinate increments, with rotations on the group so that quaternions keep unit length.
