@@ -117,7 +117,7 @@ def test_a_browser_that_does_not_start_is_named(monkeypatch: pytest.MonkeyPatch,
     program = tmp_path / "chromium"
     program.write_text("#!/bin/sh\nexit 3\n")
     program.chmod(0o755)
-    monkeypatch.setattr(pdf.shutil, "which", lambda name, **_: str(program))
+    monkeypatch.setattr(pdf, "installed_browser", lambda: str(program))
     outcome = call("reactions", FOUR_BAR, "--output", str(tmp_path / "x.pdf"))
     assert outcome.code == 2
     assert "a .pdf needs Chromium, which does not start" in outcome.err

@@ -1,5 +1,7 @@
 """Foreign engines in processes of their own: what they answer, how they end, and what the next file finds."""
 
+import ast
+import importlib.util
 import json
 import math
 import os
@@ -90,6 +92,52 @@ def test_modules_of_the_working_folder_are_not_run(tmp_path: Path) -> None:
 
 def test_the_command_is_isolated() -> None:
     assert isolated_command("mbplugin.processes.foreign_child")[1:3] == ["-I", "-c"]
+
+
+def modules_of_processes() -> set[str]:
+    """The modules that the package runs in processes of their own, from its sources."""
+    found = set()
+    for file in (ROOT / "mbplugin").rglob("*.py"):
+        tree = ast.parse(file.read_text())
+        stated = {
+            target.id: node.value.value
+            for node in tree.body
+            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
+            for target in node.targets
+            if isinstance(target, ast.Name)
+        }
+        for call in ast.walk(tree):
+            if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "isolated_command":
+                (given,) = call.args
+                found.add(given.value if isinstance(given, ast.Constant) else stated[given.id])  # type: ignore[attr-defined]
+    return found
+
+
+def test_each_process_has_a_module_that_can_be_run() -> None:
+    """A package cannot be run, nor can a module that was moved."""
+    names = modules_of_processes()
+    assert len(names) >= 3
+    for name in names:
+        spec = importlib.util.find_spec(name)
+        if spec is not None and spec.submodule_search_locations:
+            spec = importlib.util.find_spec(f"{name}.__main__")
+        assert spec is not None, name
+        source = Path(str(spec.origin)).read_text()
+        assert spec.name.endswith("__main__") or 'if __name__ == "__main__":' in source, name
+
+
+@pytest.mark.long
+def test_each_process_starts() -> None:
+    """Without a request each process ends by itself."""
+    names = modules_of_processes()
+    for name in names:
+        done = subprocess.run(
+            isolated_command(name), input=b"", capture_output=True, check=False, timeout=60, cwd="/"
+        )
+        assert b"ImportError" not in done.stderr and b"ModuleNotFound" not in done.stderr, done.stderr
+        # it has come to its request
+        frames = [line for line in done.stderr.decode().splitlines() if line.lstrip().startswith("File ")]
+        assert not frames or any("mbplugin" in line for line in frames), done.stderr
 
 
 def test_the_child_runs_the_package_of_its_parent(tmp_path: Path) -> None:

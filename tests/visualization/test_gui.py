@@ -291,6 +291,10 @@ def test_how_a_window_ended(tmp_path: Path) -> None:
         with pytest.raises(RuntimeError, match="it broke") as bug:
             _sentence({OPENED}, BUG, printed)
         assert "noise" not in str(bug.value)
+        # a process that fails before it asks for a window says why, not that there is no display
+        printed.write(b"Traceback (most recent call last):\nImportError: no such module\n")
+        with pytest.raises(RuntimeError, match="no such module"):
+            _sentence(set(), 1, printed)
 
 
 @pytest.fixture

@@ -368,8 +368,9 @@ def _wait(process: subprocess.Popen[bytes]) -> None:
 
 def _sentence(status_lines: set[bytes], code: int, printed: IO[bytes]) -> str:
     """Return the sentence for the status lines and the exit code of the process; raise after a failure."""
-    if code == BUG:
-        text = _all_of(printed).decode(errors="replace")
+    text = _all_of(printed).decode(errors="replace")
+    # a failure before main() has Python's own exit code; PyBullet and X print no traceback
+    if code == BUG or (OPENED not in status_lines and "Traceback (most recent" in text):
         raise RuntimeError(f"in the process with the window:\n{text[text.rfind('Traceback') :]}")
     if ENDED in status_lines:
         return ENDED_SENTENCE
@@ -663,7 +664,3 @@ def status_lines(verdict: PoseVerdict, why: str = "") -> list[tuple[str, str]]:
     lines = [(f"p = {p}, rank {verdict.rank}", "non-unique" if p else "unique")]
     lines.append(("singular pose", "non-unique") if verdict.singular else ("", ""))
     return [*lines, (why, "naive" if why else "")]
-
-
-if __name__ == "__main__":
-    main()

@@ -1,0 +1,5 @@
+"""The process with the window: its own module, because a package cannot be run."""
+
+from mbplugin.visualization.gui import main
+
+main()
