@@ -15,7 +15,14 @@ from scipy.sparse import coo_array, csr_array, issparse, sparray
 from scipy.sparse.csgraph import connected_components
 
 from mbplugin.analysis.mobility import finite_mobility
-from mbplugin.analysis.uniqueness import ConstraintVerdict, StressedBlock, constraint_verdicts, stress
+from mbplugin.analysis.uniqueness import (
+    ConstraintVerdict,
+    StressedBlock,
+    constraint_verdicts,
+    joint_place,
+    rows_in_world,
+    stress,
+)
 from mbplugin.constraints import DEFAULT_TOLERANCE
 from mbplugin.constraints.rank import View, rank_blocks
 from mbplugin.constraints.reduction import characteristic_length, row_scale
@@ -26,6 +33,7 @@ from mbplugin.model import ReactionUnit
 from mbplugin.model.mechanism import Constraint, Driver, Mechanism
 from mbplugin.model.mechanism.identity import RowLabel, freedom_name
 from mbplugin.model.mechanism.kinematics import BodyPoses, coordinates_of
+from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import AnyArray, Array, units_of
 from mbplugin.phrases import listed, one_line_repr
 from mbplugin.readers.standing import feet
@@ -649,6 +657,25 @@ def _in_rows(
             bases.append(stress_basis(s, at))
             zero[at], scale[at] = s.ranked.zero, s.ranked.reduced.scale
     return tuple(bases), zero, scale
+
+
+# The rows of a pair at its joint.
+
+
+def joint_rows(system: System, pair: Pair, rows: Rows) -> Array:
+    """Return the rows (k, 6) of a pair on the relative twist at the origin of S, axes of P."""
+    return rows_at_joint(system.mech, system.poses, pair, rows)
+
+
+def rows_at_joint(mech: Mechanism, poses: BodyPoses, pair: Pair, rows: Rows) -> Array:
+    """Return the rows (k, 6) of a pair at some poses on the relative twist at the origin of S, axes of P."""
+    _, R_WP = joint_place(mech, poses, pair)
+    return np.asarray(rows_in_world(mech, poses, pair, rows) @ np.kron(np.eye(2), R_WP))
+
+
+def joint_point(system: System, pair: Pair) -> Array:
+    """Return the origin of S in the world, (3,), m."""
+    return joint_place(system.mech, system.poses, pair)[0]
 
 
 # Rows on which sparse self-stresses are independent, and the other rows as combinations of these.

@@ -17,15 +17,8 @@ from mbplugin.model.mechanism.pair import PAIR_TYPES, Freedom, Pair
 from mbplugin.model.scene import Defect, Origin, OriginKey, Request
 from mbplugin.model.spatial import Array, Pose, align_z, cross, unit
 from mbplugin.readers.paths import find, gazebo_caches, read_text, real_path, unread_number
-from mbplugin.readers.sdf import SDF
-from mbplugin.readers.sdf.frames import (
-    MODEL_FRAME,
-    Frames,
-    Member,
-    Node,
-    Reading,
-    Scope,
-    Version,
+from mbplugin.readers.sdf import (
+    SDF,
     WrittenPose,
     bound_of,
     cap_of,
@@ -34,9 +27,18 @@ from mbplugin.readers.sdf.frames import (
     number_of,
     part,
     pose_of,
-    require_known_version,
     text_of,
     vector_of,
+)
+from mbplugin.readers.sdf.frames import (
+    MODEL_FRAME,
+    Frames,
+    Member,
+    Node,
+    Reading,
+    Scope,
+    Version,
+    require_known_version,
     version_of,
 )
 from mbplugin.readers.unread import unread_defects

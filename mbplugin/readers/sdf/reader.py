@@ -14,19 +14,8 @@ from mbplugin.model.mechanism.kinematics import free_pose, home
 from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.scene import Actuator, Defect, Origin, OriginKey, Request, Scene, State
 from mbplugin.model.spatial import Array, JointSpring, Pose
-from mbplugin.readers.sdf.frames import (
-    Frames,
-    Node,
-    Reading,
-    Scope,
-    link_origins,
-    number_of,
-    part,
-    read_body,
-    read_shapes,
-    text_of,
-    vector_of,
-)
+from mbplugin.readers.sdf import number_of, part, text_of, vector_of
+from mbplugin.readers.sdf.frames import Frames, Node, Reading, Scope, link_origins, read_body, read_shapes
 from mbplugin.readers.sdf.joints import (
     GEARBOX,
     AxisSpring,

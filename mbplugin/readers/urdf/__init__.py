@@ -18,7 +18,7 @@ from mbplugin.model.mechanism import WORLD, Body, Mechanism
 from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.scene import Defect, Request, Scene, Shape, state_at_home
 from mbplugin.model.spatial import Array, Pose, align_z
-from mbplugin.readers.sdf.frames import inertia_of, number_of, pose_of, shape_of
+from mbplugin.readers.sdf import inertia_of, number_of, pose_of, shape_of
 from mbplugin.readers.unread import unread_defects
 from mbplugin.readers.urdf.extended_urdf import (
     Draft,

@@ -13,8 +13,7 @@ from mbplugin.files import toml_text
 from mbplugin.model.mechanism import WORLD, Coupling, Term
 from mbplugin.model.mechanism.pair import PAIR_TYPES, Freedom, Pair
 from mbplugin.model.spatial import Array, Pose, align_z, unit
-from mbplugin.readers.sdf import JOINT_OF_GAZEBO, SDF
-from mbplugin.readers.sdf.frames import bound_of, cap_of, lead_of
+from mbplugin.readers.sdf import JOINT_OF_GAZEBO, SDF, bound_of, cap_of, lead_of
 from mbplugin.readers.unread import (
     LABEL,
     OF_GAZEBO,
