@@ -378,6 +378,12 @@ def _searched(view: View, ranked: RankedBlock, rng: np.random.Generator) -> Bloc
     )
 
 
+def _moving(T: Array, names: Sequence[str]) -> tuple[str, ...]:
+    """Return the rates that are nonzero along tangents T (d, f)."""
+    size = np.linalg.norm(T, axis=0)
+    return tuple(dict.fromkeys(names[int(k)] for k in np.flatnonzero(size > 0.1 * size.max(initial=0.0))))
+
+
 class _Local:
     """The equations of one block, with steps in its free rates."""
 
@@ -444,7 +450,8 @@ def _branches(local: _Local, chart: _Chart, rng: np.random.Generator) -> list[Ar
                 allowed = float(chart.allowed(size)[0]) + _ON_BRANCH * chart.rounded
                 if gap <= allowed and np.linalg.norm(way) >= 0.5 * size:
                     T = _tangent(local, q, rng)
-                    if len(T) and not any(_same(T, other) for other in found):
+                    known = any(len(T) == len(other) and _within(T, other) for other in found)
+                    if len(T) and not known:
                         found.append(T)
                     break
     # drop tangent spaces contained in that of a larger branch
@@ -543,11 +550,6 @@ def _chords(local: _Local, chart: _Chart, q: Array, rng: np.random.Generator) ->
     return np.asarray(Vt[: int(((fine > 0.5 * coarse) & (fine > 0.1)).sum())])
 
 
-def _same(T: Array, other: Array) -> bool:
-    """Return True if tangents T (d, f) and ``other`` (e, f) span the same space."""
-    return len(T) == len(other) and _within(T, other)
-
-
 def _within(T: Array, other: Array) -> bool:
     """Return True if tangents T (d, f) are in the span of ``other`` (e, f), with a margin for curved branches."""
     return bool(np.linalg.norm(T - (T @ other.T) @ other, axis=1).max(initial=0.0) < 0.2)
@@ -573,12 +575,6 @@ def _infinitesimal_in(
         return len(directions) - int((sigma > loops.tolerance * max(1.0, float(sigma[0]))).sum())
 
     return count
-
-
-def _moving(T: Array, names: Sequence[str]) -> tuple[str, ...]:
-    """Return the rates that are nonzero along tangents T (d, f)."""
-    size = np.linalg.norm(T, axis=0)
-    return tuple(dict.fromkeys(names[int(k)] for k in np.flatnonzero(size > 0.1 * size.max(initial=0.0))))
 
 
 def _only_first_order(

@@ -152,6 +152,14 @@ def quiet() -> Iterator[Captured]:
             captured.text = file.read().decode(errors="replace")
 
 
+def _duplicate(descriptor: int) -> int | None:
+    """Return a copy of a file descriptor; None if the process runs without it."""
+    try:
+        return os.dup(descriptor)
+    except OSError:
+        return None
+
+
 def engine() -> ModuleType:
     """Return the pybullet module, imported without its banner.
 
@@ -208,7 +216,7 @@ def session() -> Iterator[tuple[ModuleType, int]]:
     with quiet():
         client = bullet.connect(bullet.DIRECT)
     if client < 0:
-        raise BadUsage("PyBullet refuses another client", remedy="disconnect one of those that are open")
+        raise BadUsage("PyBullet allows no further client", remedy="disconnect one of those that are open")
     try:
         yield bullet, client
     finally:
@@ -224,14 +232,6 @@ def _flush() -> None:
             stream.flush()
     with suppress(Exception):
         ctypes.CDLL(None).fflush(None)
-
-
-def _duplicate(descriptor: int) -> int | None:
-    """Return a copy of a file descriptor; None if the process runs without it."""
-    try:
-        return os.dup(descriptor)
-    except OSError:
-        return None
 
 
 def _restore(descriptor: int, copy: int | None) -> None:

@@ -91,7 +91,10 @@ def build(
         built = Built(bullet, client, mechanism, cut, halves, places, motors, {}, tuple(ids))
         built.set_state(*_start(scene, mechanism, q, qd))
         ties, left_out = add_constraints(built)
-        left_out = (*_massless(heavy), *left_out, *_held(built), *_dampers(built))
+        massless = (
+            f"{name!r} moves no mass, which PyBullet cannot simulate" for name in movers_without_mass(heavy)
+        )
+        left_out = (*massless, *left_out, *_held(built), *_dampers(built))
     return replace(built, ties=ties, left_out=left_out)
 
 
@@ -119,7 +122,7 @@ def _load(bullet: ModuleType, client: int, text: TreeText, path: Path) -> int:
         body = -1
     total = bullet.getNumJoints(body, physicsClientId=client) if body >= 0 else 0
     if body < 0 or total != sum(len(names) for names in text.joints.values()):
-        raise BrokenModel(f"PyBullet does not take the tree on {text.root!r}")
+        raise BrokenModel(f"PyBullet cannot load the tree rooted at {text.root!r}")
     return body
 
 
@@ -132,7 +135,7 @@ def _find(
     places: dict[str, Place],
     motors: dict[str, tuple[Motor, ...]],
 ) -> None:
-    """Record the ids of the bodies and joints of a tree, and switch off what would falsify its motion."""
+    """Record the ids of the bodies and joints of a tree, and switch off anything that would falsify its motion."""
     infos = [
         bullet.getJointInfo(body, k, physicsClientId=client) for k in range(_count(bullet, client, body))
     ]
@@ -190,12 +193,6 @@ def _release(bullet: ModuleType, client: int, motor: Motor) -> None:
         return
     bullet.setJointMotorControl2(
         motor.id, motor.link, bullet.VELOCITY_CONTROL, force=0, physicsClientId=client
-    )
-
-
-def _massless(mech: Mechanism) -> tuple[str, ...]:
-    return tuple(
-        f"{name!r} is to move without a mass, which PyBullet cannot do" for name in movers_without_mass(mech)
     )
 
 

@@ -385,7 +385,10 @@ def _read_model(bullet: ModuleType, client: int, model: _Model, base: Base | Non
 
     bodies = tuple(_body(own[i - 1], info) for i, info in enumerate(dynamics))
     pairs = [_pair(info, own) for info in infos]
-    X_WL = _base_pose(bullet, client, model) @ own[-1].X_LC.inverse()
+    X_WL = (
+        _pose(*bullet.getBasePositionAndOrientation(model.id, physicsClientId=client))
+        @ own[-1].X_LC.inverse()
+    )
     fixed = base == "fixed" or (base is None and dynamics[0][0] == 0.0)
     if fixed:
         root = own[-1].body
@@ -424,7 +427,7 @@ def _pair(info: Any, own: dict[int, Link]) -> Pair:
     child, parent = own[info[0]], own[info[16]]
     if info[2] == _PLANAR or info[2] not in _TYPES:
         raise BrokenModel(
-            f"PyBullet does not tell the axes of joint {child.joint!r} (planar)",
+            f"PyBullet does not report the axes of joint {child.joint!r} (planar)",
             remedy="read its file instead of the client",
         )
     kind = _TYPES[info[2]]
@@ -472,10 +475,6 @@ def _joint_values(
             rate = link.X_LC.R @ R_CC @ rate
         q[link.joint], qd[link.joint] = position, rate
     return q, qd
-
-
-def _base_pose(bullet: ModuleType, client: int, model: _Model) -> Pose:
-    return _pose(*bullet.getBasePositionAndOrientation(model.id, physicsClientId=client))
 
 
 def _pose(position: Sequence[float], quaternion: Sequence[float]) -> Pose:
@@ -582,7 +581,7 @@ def _coupling(
         joint = links[body, link].joint if (body, link) in links else ""
         if len(freedoms.get(joint, ())) != 1:
             raise BrokenModel(
-                f"{name} gears link {link} of body {body}, whose joint has not one freedom",
+                f"{name} gears link {link} of body {body}, whose joint does not have exactly one freedom",
                 expected="revolute or prismatic joints",
             )
         terms.append(Term(joint, freedoms[joint][0], coefficient))

@@ -22,14 +22,7 @@ from mbplugin.cli.help import (
     with_force,
     with_format,
 )
-from mbplugin.cli.report import (
-    complain,
-    emit,
-    forget_stdout,
-    keep_arguments,
-    warnings_as_sentences,
-    working,
-)
+from mbplugin.cli.report import complain, emit, forget_stdout, keep_arguments, warnings_as_sentences, working
 from mbplugin.errors import MbPluginError
 from mbplugin.phrases import visible
 from mbplugin.processes.supervised import INTERRUPTED

@@ -313,6 +313,13 @@ def lint_command(
     return max(one.exit_code for one in once())
 
 
+def _coordinates(texts: Sequence[str] | None) -> dict[str, float]:
+    """Return the coordinates of ``--q``, rad and m, not checked against joints, which differ between FILEs."""
+    from mbplugin.cli.quantities import named
+
+    return named(texts, "--q", lambda name: "")
+
+
 def _fixing(fix: bool, diff: bool, unsafe: bool) -> Fixing | None:
     """Return the fixes of the run, of which there are none yet; None if none are asked for."""
     from mbplugin.errors import BadUsage
@@ -364,13 +371,6 @@ def _write_fixes(
         complain(f"mbplugin lint: {line}")
 
 
-def _coordinates(texts: Sequence[str] | None) -> dict[str, float]:
-    """Return the coordinates of ``--q``, rad and m, not checked against joints, which differ between FILEs."""
-    from mbplugin.cli.quantities import named
-
-    return named(texts, "--q", lambda name: "")
-
-
 def _detail(quiet: bool, verbose: int) -> Detail:
     from mbplugin.errors import BadUsage
 
@@ -417,13 +417,7 @@ def _lint(
     fixing: Fixing | None,
 ) -> list[Report]:
     from mbplugin.linter.batch import lint_targets, with_skipped, with_unused_ignores
-    from mbplugin.linter.targets import (
-        read_baseline,
-        skipped_line,
-        stated_baselines,
-        targets,
-        without_known,
-    )
+    from mbplugin.linter.targets import read_baseline, skipped_line, stated_baselines, targets, without_known
 
     skipped: list[tuple[str, str]] = []
     found = targets(files, settings, config, skipped)

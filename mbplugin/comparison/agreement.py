@@ -31,12 +31,7 @@ from mbplugin.simulation.trajectory.resampling import draw, legend
 from mbplugin.simulation.trajectory.trajectory import Trajectory
 from mbplugin.stopping.outcome import StopReport
 from mbplugin.stopping.run import run_stop
-from mbplugin.stopping.scenario import (
-    NO_EFFORT_LIMITS,
-    EffortLimits,
-    assumed_brakes,
-    brakes_of_effort,
-)
+from mbplugin.stopping.scenario import NO_EFFORT_LIMITS, EffortLimits, assumed_brakes, brakes_of_effort
 from mbplugin.stopping.scenario.drives import timed_drives
 
 if TYPE_CHECKING:
@@ -122,7 +117,7 @@ def _draw_curves(found: Agreement, axes: Any) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Statics:
-    """What an engine tells at the start; entries are None where it has no answer.
+    """Statics of an engine at the start of a motion; entries are None where it has no answer.
 
     Parameters
     ----------
@@ -163,7 +158,7 @@ def accelerations(mech: Mechanism) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Begun:
-    """What an engine says first: what it cannot do, or statics and the motions at four steps."""
+    """First answer of an engine: the parts of the task that it cannot simulate, or statics and four motions."""
 
     left_out: tuple[str, ...]
     statics: Statics = Statics()
@@ -182,7 +177,7 @@ def query_statics(task: Task) -> Statics:
 
 
 def statics_rows(task: Task, theirs: Statics) -> list[Row]:
-    """Return the rows of what PyBullet had an answer to."""
+    """Return the rows of the statics that PyBullet could compute."""
     from mbplugin.dynamics.tree_model import joint_equations
 
     task = gravity_only(task)
@@ -445,7 +440,7 @@ class Agreement(Result):
 
 @dataclass(frozen=True, eq=False)
 class Setup:
-    """A task, our motion of it, what was left out of both, and what is assumed in both; one sentence each."""
+    """A task, our motion of it, and sentences on the omissions and assumptions common to both motions."""
 
     task: Task
     ours: Trajectory
@@ -462,7 +457,7 @@ def of_motion(
     locks: tuple[Lock, ...],
     **request: Any,
 ) -> Setup:
-    """Return the setup of a motion; ``request`` is what ``simulate`` takes besides.
+    """Return the setup of a motion; ``request`` has the further arguments of ``simulate``.
 
     Raises
     ------
@@ -474,7 +469,7 @@ def of_motion(
     given = None if brakes is None else tuple(brakes)
     if scene and scene.holds:
         raise BadUsage(
-            f"the scene holds {scene.holds[0].constraint!r} for a while, which no engine here can",
+            f"the scene holds {scene.holds[0].constraint!r} for a while, which neither engine can do",
             expected="a scene without [[hold]]",
         )
     later = (*(scene.locks if scene else ()), *locks)
@@ -504,6 +499,13 @@ def of_motion(
     task = _task(held, ours, duration, timed, drives)
     own = ours.actions.brakes
     return Setup(task, ours, _notes(geared, task, ours), assumed_brakes(own), brakes_of_effort(own))
+
+
+def _drive(ours: Trajectory, driver: Driver) -> TimedDrive:
+    """Return a driver of the mechanism as one that leads a joint for good."""
+    joint = ours.mechanism.tree.joint_of_pair.get(driver.joint)
+    start = float(ours.q[0][joint.q.start]) if joint else 0.0
+    return TimedDrive(driver, driver.segments(start))
 
 
 def of_stop(report: StopReport, max_seconds: float = MAX_SECONDS) -> Setup:
@@ -543,7 +545,7 @@ def of_stop(report: StopReport, max_seconds: float = MAX_SECONDS) -> Setup:
 
 
 def _notes(geared: bool, task: Task, ours: Trajectory) -> tuple[str, ...]:
-    """Return notes on what both motions leave out, on where PyBullet differs by design, and those of our motion."""
+    """Return notes on the omissions of both motions, on differences by design, and those of our motion."""
     notes = [*floating_sentence(ours.mechanism), *idle_sentence(ours.mechanism, ours.actions)]
     if geared:
         notes.append("rotor inertias are left out of both motions")
@@ -593,10 +595,3 @@ def _task(
         locks,
         drives,
     )
-
-
-def _drive(ours: Trajectory, driver: Driver) -> TimedDrive:
-    """Return a driver of the mechanism as one that leads a joint for good."""
-    joint = ours.mechanism.tree.joint_of_pair.get(driver.joint)
-    start = float(ours.q[0][joint.q.start]) if joint else 0.0
-    return TimedDrive(driver, driver.segments(start))

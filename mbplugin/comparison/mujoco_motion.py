@@ -38,23 +38,20 @@ from mbplugin.model.mechanism.kinematics import forward
 from mbplugin.model.mechanism.pair import Freedom, Pair, has_quaternion
 from mbplugin.model.scene import Scene, State
 from mbplugin.model.spatial import Array, Pose, axis_of, cross, is_turn, quaternion_from_rotation
-from mbplugin.writers.mjcf import MjcfDocument, mjcf_document
+from mbplugin.readers.mjcf.compile import has_diverged
+from mbplugin.writers.mjcf import HARDEST, MjcfDocument, mjcf_document
 from mbplugin.writers.written import document_text, element
 
-#: The hardest that MuJoCo allows: about a ten-thousandth of a velocity is left in one step.
-_SOLIMP = (0.9999, 0.9999, 0.001, 0.5, 2.0)
 #: With MuJoCo's fewer line searches friction is met badly.
 _ITERATIONS, _SEARCHES, _TOLERANCE, _SEARCHED = 100, 200, 1e-15, 1e-6
 #: Evaluations at the start of an interval, after which friction agrees with the loads that depend on it.
 _SETTLING = 50
 #: Of the names of rows on single joints.
 _ROW = "__row__"
-#: Warnings after which MuJoCo begins a motion anew.
-_GAVE_UP = ("mjWARN_BADQPOS", "mjWARN_BADQVEL", "mjWARN_BADQACC")
 
 
 def begin(task: Task, step: float, solver: Solver) -> Begun:
-    """Return MuJoCo's statics and first motions of a task, or what it leaves out; call it in a process of its own."""
+    """Return MuJoCo's statics and first motions of a task, or its obstacles; call it in a child process."""
     if gone := left_out(task):
         return Begun(gone)
     return Begun((), query_statics(task), tuple(run_motion(task, step, (1, 2, 4, 8), solver)))
@@ -79,8 +76,23 @@ def left_out(task: Task) -> tuple[str, ...]:
     )
 
 
+def _uneven_balls(task: Task) -> Iterator[str]:
+    """Name dampers of balls: MuJoCo's damp about all axes alike, and here they are not compared."""
+    for pair in task.mech.pairs if task.damping else ():
+        turns = [f for c, f in zip(pair.kind.free, pair.freedoms, strict=True) if is_turn(c)]
+        if has_quaternion(pair.type) and any(freedom.damping for freedom in turns):
+            yield f"the damping of {pair.name!r}, which turns in three directions, is not set in MuJoCo"
+
+
+def _loaded_loops(task: Task) -> Iterator[str]:
+    """Name joints whose friction grows with loads that the soft constraints of loops would share otherwise."""
+    for pair in task.mech.pairs if task.friction and task.mech.tree.cut else ():
+        if any(freedom.load_friction for freedom in pair.freedoms):
+            yield f"the friction of {pair.name!r} grows with its load, which MuJoCo's soft loops share otherwise"
+
+
 def run_motion(task: Task, step: float, refinements: tuple[int, ...], solver: Solver) -> list[Sampled]:
-    """Return MuJoCo's motion at steps of ``step`` s over each of the refinements; call it in a process of its own."""
+    """Return MuJoCo's motion at steps of ``step`` s over each of the refinements; call it in a child process."""
     return [_run(task, step, refinement, solver) for refinement in refinements]
 
 
@@ -149,7 +161,7 @@ def _made(task: Task) -> _Made:
     model.opt.tolerance, model.opt.ls_tolerance = _TOLERANCE, _SEARCHED
     disable = mujoco.mjtDisableBit
     model.opt.disableflags |= int(disable.mjDSBL_CONTACT) | int(disable.mjDSBL_EULERDAMP)
-    model.eq_solimp[:], model.dof_solimp[:] = _SOLIMP, _SOLIMP
+    model.eq_solimp[:], model.dof_solimp[:] = HARDEST, HARDEST
     data = mujoco.MjData(model)
     mech = loaded(task.mech, task.payloads)
     made = _Made(
@@ -214,7 +226,7 @@ def _set_rates(made: _Made, parts: Mapping[str, str]) -> None:
 
 
 def _without_joint(task: Task, document: MjcfDocument) -> Iterator[str]:
-    """Name what is to act on freedoms without a single joint, or on bodies that MuJoCo lacks."""
+    """Name forces on freedoms without a single joint, or on bodies that MuJoCo lacks."""
     whole = document.whole.mechanism
     have = _joint_names(whole)
     permanent = [
@@ -249,24 +261,9 @@ def _without_joint(task: Task, document: MjcfDocument) -> Iterator[str]:
 
 
 def _stated(task: Task, pair: str) -> tuple[Freedom, ...]:
-    """Return the stated data of the freedoms of a pair; none for what only the MJCF has."""
+    """Return the stated data of the freedoms of a pair; none for joints that only the MJCF has."""
     own = task.mech.pair_by_name.get(pair)
     return () if own is None else own.freedoms
-
-
-def _uneven_balls(task: Task) -> Iterator[str]:
-    """Name dampers of balls: MuJoCo's damp about all axes alike, and here they are not compared."""
-    for pair in task.mech.pairs if task.damping else ():
-        turns = [f for c, f in zip(pair.kind.free, pair.freedoms, strict=True) if is_turn(c)]
-        if has_quaternion(pair.type) and any(freedom.damping for freedom in turns):
-            yield f"the damping of {pair.name!r}, which turns in three directions, is not set in MuJoCo"
-
-
-def _loaded_loops(task: Task) -> Iterator[str]:
-    """Name joints whose friction grows with loads that the soft constraints of loops would share otherwise."""
-    for pair in task.mech.pairs if task.friction and task.mech.tree.cut else ():
-        if any(freedom.load_friction for freedom in pair.freedoms):
-            yield f"the friction of {pair.name!r} grows with its load, which MuJoCo's soft loops share otherwise"
 
 
 # One motion.
@@ -309,7 +306,7 @@ def _run(task: Task, step: float, refinement: int, solver: Solver) -> Sampled:
             if k % every == 0 or k == fine:
                 # rounding must not put an instant behind itself
                 samples.append((end if k == fine else start + k * h, *_state(made)))
-        if any(data.warning[int(getattr(mujoco.mjtWarning, name))].number for name in _GAVE_UP):
+        if has_diverged(mujoco, data):
             # it has begun anew, and what it tells is not a motion
             samples = [
                 (time, q + np.nan, qd + np.nan, p_WC + np.nan, R_WL + np.nan)
@@ -439,7 +436,7 @@ def _follow_loads(made: _Made, bearings: list[_Bearing]) -> None:
 
 
 def _load(made: _Made, one: _Bearing) -> float:
-    """Return the force across a hinge, or across a guide; that of both ends of a guide of stated length; N."""
+    """Return the force across a hinge or a guide, N; the forces at both ends of a guide of stated length."""
     model, data = made.model, made.data
     moment, force = data.cfrc_int[one.body][:3], data.cfrc_int[one.body][3:]
     if one.pair.type != "prismatic":
@@ -546,7 +543,7 @@ def _ball(made: _Made, pair: Pair) -> tuple[Array, Array]:
 
 
 def query_statics(task: Task) -> Statics:
-    """Return the statics that MuJoCo computes at the start of a task; call it in a process of its own."""
+    """Return the statics that MuJoCo computes at the start of a task; call it in a child process."""
     task = gravity_only(task)
     made = _made(task)
     mujoco, model, data, mech = made.mujoco, made.model, made.data, task.mech

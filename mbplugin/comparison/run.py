@@ -120,7 +120,7 @@ class Engine:
 
     @property
     def version(self) -> str:
-        """Of its package; empty where that tells none."""
+        """Version of its package; empty if the package states none."""
         try:
             return importlib.metadata.version(self.package)
         except importlib.metadata.PackageNotFoundError:
@@ -331,7 +331,7 @@ def _named(mech: Mechanism, against: int | str) -> Models:
     rows, notes = model_rows(mech, theirs)
     if not rows:
         raise BadUsage(
-            f"it holds no moving body and no joint of {mech.name!r}",
+            f"it has no moving body and no joint of {mech.name!r}",
             where=where,
             expected="a model with the same names",
         )
@@ -430,7 +430,7 @@ def _models_differ(wrong: list[Row]) -> str:
 
 
 def _unmoved(setup: Setup, engine: Engine) -> str:
-    """Return the reason why there is no motion to compare; empty if there is one."""
+    """Return the reason why there is no motion to compare; empty if there is a motion."""
     if setup.ours.outcome not in ("completed", "stopped"):
         return f"our motion ended as {setup.ours.outcome!r} at {setup.ours.time[-1]:.6g} s"
     if setup.ours.planar and any(joint.pair is None for joint in setup.task.mech.tree.joints):
@@ -450,7 +450,7 @@ def _motions(
     *,
     adapt: bool,
 ) -> Agreement:
-    """Compare four motions; unless the step was chosen, halve it until they tell something."""
+    """Compare four motions; unless the step was given, halve it until they are conclusive."""
     task, runs = setup.task, list(first)
     most = _MOST // max(1, task.rows) if engine.iterates else _MOST
     while True:
@@ -458,8 +458,13 @@ def _motions(
         if progress is not None:
             progress(len(runs), len(runs) + 1)
         last, finest = runs[k:], 2 ** (k + 3)
-        found = deviations(task, setup.ours, last, h / finest) if _finite(last) else []
-        if (_settled(found) and _tells(setup, found)) or not adapt or 2 * finest * sum(task.counts(h)) > most:
+        finite = all(np.isfinite(run.q).all() and np.isfinite(run.qd).all() for run in last)
+        found = deviations(task, setup.ours, last, h / finest) if finite else []
+        if (
+            (_settled(found) and _is_conclusive(setup, found))
+            or not adapt
+            or 2 * finest * sum(task.counts(h)) > most
+        ):
             break
         finer = _in_time(task, h, 2 * finest, solver, allowance, engine)
         if not finer:
@@ -494,7 +499,7 @@ def _in_time(
 
 
 def _judged(setup: Setup, out: Agreement, settled: bool, *, chosen: bool) -> Agreement:
-    """Return the agreement with its verdict; ``settled`` is whether the engine converges, to whatever."""
+    """Return the agreement with its verdict; ``settled`` is whether the engine converges, to any limit."""
     wrong = [row for row in out.rows if not row.agrees]
     if settled and wrong:
         return replace(out, reason=explain_disagreement(setup, wrong, out.checks))
@@ -505,7 +510,7 @@ def _judged(setup: Setup, out: Agreement, settled: bool, *, chosen: bool) -> Agr
 
 
 def _settled(found: list[Deviations]) -> bool:
-    """Whether the engine converges with first order: its error against us, or else to something of its own."""
+    """Return True if the engine converges with first order, to our motion or to another one."""
     return bool(found) and (_first_order(orders_of(found)) or _first_order(own_orders(found)))
 
 
@@ -513,8 +518,8 @@ def _first_order(orders: Sequence[float]) -> bool:
     return all(FIRST_ORDER[0] <= order <= FIRST_ORDER[1] for order in orders)
 
 
-def _tells(setup: Setup, found: list[Deviations]) -> bool:
-    """Whether the bounds are small beside the motion, and the errors those of first order or too large."""
+def _is_conclusive(setup: Setup, found: list[Deviations]) -> bool:
+    """Return True if the bounds are small relative to the motion, and the errors of first order or too large."""
     if _travel(setup) < _AT_REST:
         return True
     rows = [row for d in found for row in rows_of(d)]
@@ -525,10 +530,6 @@ def _tells(setup: Setup, found: list[Deviations]) -> bool:
 def _travel(setup: Setup) -> float:
     """Return the largest change of a coordinate, rad or m."""
     return float(np.ptp(setup.ours.q, axis=0).max())
-
-
-def _finite(runs: list[Sampled]) -> bool:
-    return all(np.isfinite(run.q).all() and np.isfinite(run.qd).all() for run in runs)
 
 
 def _agreed(setup: Setup, found: Agreement) -> str:
@@ -575,7 +576,7 @@ def not_asymptotic(
     chosen: bool = False,
     engine: EngineName = "PyBullet",
 ) -> str:
-    """Return that the deviation does not shrink as that of a first-order method, and what may help."""
+    """Return a sentence that the deviation does not shrink as for a first-order method, and a possible remedy."""
     if np.isnan(orders).any():
         return f"{engine}'s motion leaves all bounds; choose a smaller step or a shorter duration"
     seen = ", ".join(f"{order:.2f}" for order in orders)
@@ -609,7 +610,7 @@ def open_loops(task: Task, run: Sampled, engine: EngineName) -> tuple[str, ...]:
 
 
 def begin(task: Task, step: float, solver: Solver) -> Begun:
-    """Return PyBullet's statics and first motions of a task, or what it leaves out."""
+    """Return PyBullet's statics and first motions of a task, or its obstacles."""
     if gone := left_out(task):
         return Begun(gone)
     return Begun((), query_statics(task), tuple(run_motion(task, step, (1, 2, 4, 8), solver)))
@@ -655,7 +656,7 @@ def own_file(scene: Scene) -> str | None:
 
 
 def read_in_pybullet(path: str) -> Mechanism:
-    """Return the mechanism that PyBullet reads from a URDF; call it in a process of its own.
+    """Return the mechanism that PyBullet reads from a URDF; call it in a child process.
 
     It refuses a file whose meshes it does not find; such a file is read without its shapes, which have no
     part in what is compared.
@@ -737,7 +738,7 @@ def model_rows(ours: Mechanism, theirs: Mechanism) -> tuple[list[Row], tuple[str
 
 
 def lacking(ours: Mechanism, theirs: Mechanism) -> list[Row]:
-    """Return a row for every moving body of ours that PyBullet lacks: its mass there is none."""
+    """Return a row for every moving body of ours that PyBullet lacks, as a mass of zero."""
     prefix = _prefix(ours, theirs)
     held = _standing(ours) | {body.name.removeprefix(prefix) for body in theirs.bodies}
     gone = [body for body in ours.bodies if body.name not in held and not body.massless]
@@ -758,7 +759,7 @@ def _prefix(ours: Mechanism, theirs: Mechanism) -> str:
     (first, most), (second, next_most) = (*found.most_common(2), ("", 0), ("", 0))[:2]
     if most and most == next_most:
         raise BadUsage(
-            f"PyBullet holds {first[:-1]!r} and {second[:-1]!r}, and either may be {ours.name!r}",
+            f"PyBullet has loaded {first[:-1]!r} and {second[:-1]!r}, and either may be {ours.name!r}",
             remedy="leave one in the client",
         )
     return first

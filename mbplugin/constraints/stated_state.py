@@ -31,7 +31,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mbplugin.constraints import AGREED, DEFAULT_TOLERANCE, contradiction, rounding_of
+from mbplugin.constraints import (
+    AGREED,
+    DEFAULT_TOLERANCE,
+    FEWER_VALUES,
+    contradiction,
+    rounding_of,
+    unsatisfied,
+)
 from mbplugin.constraints.assembly import assemble
 from mbplugin.constraints.closure import Assembly, Paths, connected
 from mbplugin.constraints.reduction import (
@@ -42,7 +49,6 @@ from mbplugin.constraints.reduction import (
     tree_motion,
 )
 from mbplugin.constraints.rows import planar_rows, rows_of
-from mbplugin.errors import BadUsage
 from mbplugin.model.brakes import stated_coordinates
 from mbplugin.model.mechanism import Constraint, Coupling, Driver, Lock, Mechanism
 from mbplugin.model.mechanism.kinematics import (
@@ -175,7 +181,7 @@ def closed_pose(mech: Mechanism, stated: State, *, seed: int = 0) -> tuple[Assem
     units = coordinate_units(mech)
     values = (stated.q, assembly.q, mech.q_names, [unit if unit != "1" else "" for unit in units])
     notes = [
-        _gave_way(n, *values)
+        _change_note(n, *values)
         for n, name in enumerate(mech.q_names)
         if name in stated.given and change[n] > AGREED
     ]
@@ -186,7 +192,7 @@ def closed_pose(mech: Mechanism, stated: State, *, seed: int = 0) -> tuple[Assem
     return assembly, tuple(notes)
 
 
-def _gave_way(n: int, before: Array, after: Array, names: Sequence[str], units: Sequence[str]) -> str:
+def _change_note(n: int, before: Array, after: Array, names: Sequence[str], units: Sequence[str]) -> str:
     """Return a note on a stated value that changed, ``before`` and ``after`` (n,): by rounding or contradiction."""
     change = f"{names[n]} is {after[n]:.8g} in place of {before[n]:.8g}{f' {units[n]}' if units[n] else ''}"
     if abs(after[n] - before[n]) <= rounding_of(before[n]):
@@ -228,7 +234,7 @@ def following_rates(
     change, least = np.abs(rates - qd), _ALONE * float(np.abs(rates).max(initial=0.0))
     values = (qd, rates, mech.qd_names, rate_units(mech))
     notes += [
-        _gave_way(n, *values) for n in np.flatnonzero(given & ~caller & (change > AGREED + least)).tolist()
+        _change_note(n, *values) for n in np.flatnonzero(given & ~caller & (change > AGREED + least)).tolist()
     ]
     moved = np.flatnonzero(~given & (qd != 0) & (change > least))
     if moved.size:
@@ -338,10 +344,7 @@ class _Group:
         free = self._with(x, wanted, np.zeros_like(given))
         if free is None:
             left = np.abs(self.J @ (x + self._closing(gap, np.zeros_like(given))) + self.b)
-            raise BadUsage(
-                f"no rates satisfy constraint {self.owners[int(left.argmax())]!r} together with the others",
-                remedy="change what its drivers prescribe, or give fewer values",
-            )
+            raise unsatisfied("rates", self.owners[int(left.argmax())], FEWER_VALUES)
         names = [mech.qd_names[n] for n in self.rates.tolist()]
 
         def follows(some: Collection[str]) -> Mapping[str, float] | None:

@@ -126,6 +126,12 @@ def inequalities(system: System, limits: Mapping[str, float]) -> Inequalities:
     return made.scaled(system)
 
 
+def _drive_cone(joint: str, row: int, largest: float) -> Cone:
+    return Cone(
+        joint, np.array([row]), np.array([[1.0, 0.0]]), np.zeros((1, 2)), np.array([-largest]), 2 * largest
+    )
+
+
 class _Made(NamedTuple):
     """Inequalities Σ own · λ + s Σ friction · λ ≤ largest so far, contact by contact and drive by drive."""
 
@@ -186,12 +192,6 @@ def _contact_cone(name: str, rows: AnyArray, mu: float, scale: Array) -> Cone:
     normal, sideways = np.zeros((2, tangents + 1, edges.shape[1]))
     normal[0], sideways[1:] = 1.0, mu * edges
     return Cone(name, rows, normal / scale[:, None], sideways / scale[:, None], np.zeros(len(rows)))
-
-
-def _drive_cone(joint: str, row: int, largest: float) -> Cone:
-    return Cone(
-        joint, np.array([row]), np.array([[1.0, 0.0]]), np.zeros((1, 2)), np.array([-largest]), 2 * largest
-    )
 
 
 # Linear programs over the undetermined part of the reactions.
@@ -344,7 +344,7 @@ class Possible:
         return Phase(worst, prices)
 
     def furthest(self, wanted: Inequalities, loads: Array) -> list[tuple[float, tuple[str, ...]]]:
-        """Return the largest factor on each of ``loads`` (n, m), scaled multipliers, and what limits it.
+        """Return the largest factor on each of ``loads`` (n, m), scaled multipliers, and its limiting bound.
 
         Infinite for a load that can grow without limit. A contact without normal force is named by ``cn``.
         """
@@ -459,7 +459,7 @@ def bounds_of(system: System, possible: Possible, wanted: Inequalities) -> Bound
     lower, upper = np.full(m, -np.inf), np.full(m, np.inf)
     bounded_by: dict[int, tuple[str, ...]] = {}
     for stack in possible.forces(wanted):
-        asked = [_asked(system, possible, part, stack.directions is None) for part in stack.parts]
+        asked = [_bounded_rows(system, possible, part, stack.directions is None) for part in stack.parts]
         for one, found in zip(asked, stack.extremes([one.units for one in asked]), strict=True):
             for row, kind, size in zip(one.rows.tolist(), one.kind.tolist(), one.size.tolist(), strict=True):
                 extreme = found[kind]
@@ -482,7 +482,7 @@ class _Asked(NamedTuple):
     size: Array
 
 
-def _asked(system: System, possible: Possible, part: Part, single: bool) -> _Asked:
+def _bounded_rows(system: System, possible: Possible, part: Part, single: bool) -> _Asked:
     """Return the rows of a part whose bounds are computed, by combinations of self-stresses or by ``single`` forces."""
     rows = np.zeros(0, dtype=int)
     if part.columns.size:

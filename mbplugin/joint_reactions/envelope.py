@@ -22,7 +22,7 @@ from mbplugin.model.scene import LoadLike, PayloadLike, Scene, mechanism_of, rea
 from mbplugin.model.spatial import Array, units_of
 from mbplugin.phrases import listed
 from mbplugin.readers import ModelSource, model_of
-from mbplugin.readers.motions import MOST_INSTANTS, RecordedMotion, read_motion
+from mbplugin.readers.motions import MOST_INSTANTS, RecordedMotion, read_motion, require_instants
 from mbplugin.readers.standing import bolted_down
 
 #: Components of the wrench that make up each part.
@@ -60,7 +60,7 @@ def envelope(
     planar: str | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Envelope:
-    """Compute the largest force and moment of every joint along a motion, and bounds of what is not determined.
+    """Compute the largest force and moment of every joint along a motion, and bounds of undetermined ones.
 
     The reactions at each instant are those of :func:`mbplugin.joint_reactions.run.reactions` with the coordinates,
     rates and accelerations of the motion. No stiffness is estimated: what the rigid model and the stated stiffness
@@ -113,6 +113,12 @@ def envelope(
     return enveloped(made(), recorded)
 
 
+def _at(model: Any, motion: RecordedMotion, k: int, given: dict[str, Any]) -> Reactions:
+    """Return the reactions at one instant; an error has its time."""
+    state = motion.q[k], motion.qd[k], motion.qdd[k]
+    return reactions_at(model, state, f"{motion.time[k]:.6g} s of the motion", given)
+
+
 def moved_model(
     model: Scene | Mechanism, motion: str | Path | Trajectory | RecordedMotion, instants: int | None = None
 ) -> tuple[Scene | Mechanism, RecordedMotion]:
@@ -162,8 +168,7 @@ def recorded_motion(
             f"the motion has {recorded.q.shape[1]} coordinates and {recorded.qd.shape[1]} rates",
             expected=f"{len(mech.q_names)} and {len(mech.qd_names)}, those of {mech.name!r}",
         )
-    if not 0 < count <= MOST_INSTANTS:
-        raise BadUsage(f"the motion has {count} instants", expected=f"1 to {MOST_INSTANTS}")
+    require_instants(count)
     if instants is None:
         return recorded
     if not 1 <= instants <= MOST_INSTANTS:
@@ -172,12 +177,6 @@ def recorded_motion(
     return RecordedMotion(
         recorded.time[taken], recorded.q[taken], recorded.qd[taken], recorded.qdd[taken], recorded.source
     )
-
-
-def _at(model: Any, motion: RecordedMotion, k: int, given: dict[str, Any]) -> Reactions:
-    """Return the reactions at one instant; an error has its time."""
-    state = motion.q[k], motion.qd[k], motion.qdd[k]
-    return reactions_at(model, state, f"{motion.time[k]:.6g} s of the motion", given)
 
 
 def reactions_at(

@@ -15,7 +15,14 @@ from scipy.sparse import coo_array, csr_array, issparse, sparray
 from scipy.sparse.csgraph import connected_components
 
 from mbplugin.analysis.mobility import finite_mobility
-from mbplugin.analysis.uniqueness import ConstraintVerdict, StressedBlock, constraint_verdicts, stress
+from mbplugin.analysis.uniqueness import (
+    ConstraintVerdict,
+    StressedBlock,
+    constraint_verdicts,
+    joint_place,
+    rows_in_world,
+    stress,
+)
 from mbplugin.constraints import DEFAULT_TOLERANCE
 from mbplugin.constraints.rank import View, rank_blocks
 from mbplugin.constraints.reduction import characteristic_length, row_scale
@@ -26,10 +33,15 @@ from mbplugin.model import ReactionUnit
 from mbplugin.model.mechanism import Constraint, Driver, Mechanism
 from mbplugin.model.mechanism.identity import RowLabel, freedom_name
 from mbplugin.model.mechanism.kinematics import BodyPoses, coordinates_of
+from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import AnyArray, Array, units_of
 from mbplugin.phrases import listed, one_line_repr
 from mbplugin.readers.standing import feet
 
+#: What balances a load on contacts.
+BALANCED_STANCE = (
+    "a pose (--q) and links that touch (--stance), such that the load presses between the contacts"
+)
 #: Largest number of joints named in a sentence.
 _NAMED = 6
 #: Joint rates below this fraction of the largest body motion are rounding.
@@ -128,7 +140,7 @@ def require_balance(system: System, found: Balance, tolerance: float, at_rest: b
         names = listed([contact.name for contact in system.mech.contacts], _NAMED)
         raise BadUsage(
             f"{names} alone cannot carry this load: nothing keeps the bodies from turning over the contacts",
-            expected="a pose (--q) and links that touch (--stance), such that the load presses between the contacts",
+            expected=BALANCED_STANCE,
         )
     if at_rest:
         said = f"the mechanism {'falls' if falling else 'moves'} under the load: {what}"
@@ -145,6 +157,13 @@ def require_balance(system: System, found: Balance, tolerance: float, at_rest: b
         expected="a load that the held joints can carry",
         remedy=remedy or f"fix the base (base='fixed' or --base fixed) or balance the loads{_stance(system)}",
     )
+
+
+def _free_bodies(system: System, twists: Array) -> str:
+    """Return a phrase with the bodies that move in a motion, twists (N, 6)."""
+    moving = np.linalg.norm(twists, axis=1)
+    names = [b.name for b, m in zip(system.mech.bodies, moving, strict=True) if m > 0.1 * moving.max()]
+    return f"nothing holds {', '.join(names[:_NAMED])} in the world"
 
 
 def yielding_rates(system: System) -> set[str]:
@@ -199,13 +218,6 @@ def joint_motion(mech: Mechanism, system: System, twists: Array) -> list[tuple[s
         if abs(rate) / (1.0 if u == "rad" else system.length) > _TAKES_PART * largest
     ]
     return sorted(kept, key=lambda item: -round(abs(item[1]) / (system.length if item[2] == "m" else 1.0), 6))
-
-
-def _free_bodies(system: System, twists: Array) -> str:
-    """Return a phrase with the bodies that move in a motion, twists (N, 6)."""
-    moving = np.linalg.norm(twists, axis=1)
-    names = [b.name for b, m in zip(system.mech.bodies, moving, strict=True) if m > 0.1 * moving.max()]
-    return f"nothing holds {', '.join(names[:_NAMED])} in the world"
 
 
 # Undetermined reactions: null directions of each reaction, and the family of possible values.
@@ -558,7 +570,7 @@ class System:
 
     @cached_property
     def _strips(self) -> dict[tuple[int, int], Strip]:
-        """The rows of Z that were asked for: those of each constraint are needed several times."""
+        """The requested rows of Z: those of each constraint are needed several times."""
         return {}
 
     @cached_property
@@ -649,6 +661,25 @@ def _in_rows(
             bases.append(stress_basis(s, at))
             zero[at], scale[at] = s.ranked.zero, s.ranked.reduced.scale
     return tuple(bases), zero, scale
+
+
+# The rows of a pair at its joint.
+
+
+def joint_rows(system: System, pair: Pair, rows: Rows) -> Array:
+    """Return the rows (k, 6) of a pair on the relative twist at the origin of S, axes of P."""
+    return rows_at_joint(system.mech, system.poses, pair, rows)
+
+
+def rows_at_joint(mech: Mechanism, poses: BodyPoses, pair: Pair, rows: Rows) -> Array:
+    """Return the rows (k, 6) of a pair at some poses on the relative twist at the origin of S, axes of P."""
+    _, R_WP = joint_place(mech, poses, pair)
+    return np.asarray(rows_in_world(mech, poses, pair, rows) @ np.kron(np.eye(2), R_WP))
+
+
+def joint_point(system: System, pair: Pair) -> Array:
+    """Return the origin of S in the world, (3,), m."""
+    return joint_place(system.mech, system.poses, pair)[0]
 
 
 # Rows on which sparse self-stresses are independent, and the other rows as combinations of these.

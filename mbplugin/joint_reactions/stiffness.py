@@ -7,23 +7,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mbplugin.analysis.uniqueness import ConstraintVerdict, joint_place, rows_in_world
-from mbplugin.constraints.rows import Rows
+from mbplugin.analysis.uniqueness import ConstraintVerdict
 from mbplugin.dynamics import NewtonEuler, load_wrench, newton_euler, payload_terms
-from mbplugin.joint_reactions import (
-    ClosedState,
-    Model,
-    held_besides,
-    held_joints,
-    spring_loads,
-    with_held,
-)
+from mbplugin.joint_reactions import ClosedState, Model, held_besides, held_joints, spring_loads, with_held
 from mbplugin.joint_reactions.statics import (
     Balance,
     System,
     balance,
     build_system,
     joint_motion,
+    joint_point,
+    joint_rows,
     yielding_rates,
 )
 from mbplugin.joint_reactions.stiffness_estimate import (
@@ -36,7 +30,7 @@ from mbplugin.joint_reactions.stiffness_estimate import (
     move_wrench,
 )
 from mbplugin.model.mechanism import WORLD, Constraint, Coupling, Driver, Lock, Mechanism, Rolling
-from mbplugin.model.mechanism.kinematics import BodyPoses, welded_bodies
+from mbplugin.model.mechanism.kinematics import welded_bodies
 from mbplugin.model.mechanism.pair import Contact, Pair, RowKind
 from mbplugin.model.scene import Load, LoadLike, Payload, PayloadLike, Scene, read_loads, read_payloads
 from mbplugin.model.spatial import COMPONENTS, AnyArray, Array, shift_rows
@@ -255,22 +249,6 @@ def pair_element(system: System, pair: Pair, flexibility: Array) -> Element | No
     scale = system.scale[at]
     A = scale[:, None] * (L @ flexibility @ L.T) * scale
     return Element(pair.name, np.arange(at.start, at.stop), A, np.zeros(len(A)), "stated", "pair")
-
-
-def joint_rows(system: System, pair: Pair, rows: Rows) -> Array:
-    """Return the rows (k, 6) of a pair on the relative twist at the origin of S, axes of P."""
-    return rows_at_joint(system.mech, system.poses, pair, rows)
-
-
-def rows_at_joint(mech: Mechanism, poses: BodyPoses, pair: Pair, rows: Rows) -> Array:
-    """Return the rows (k, 6) of a pair at some poses on the relative twist at the origin of S, axes of P."""
-    _, R_WP = joint_place(mech, poses, pair)
-    return np.asarray(rows_in_world(mech, poses, pair, rows) @ np.kron(np.eye(2), R_WP))
-
-
-def joint_point(system: System, pair: Pair) -> Array:
-    """Return the origin of S in the world, (3,), m."""
-    return joint_place(system.mech, system.poses, pair)[0]
 
 
 @dataclass(frozen=True, eq=False)

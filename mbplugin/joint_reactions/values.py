@@ -18,8 +18,8 @@ from mbplugin.joint_reactions.contact_state import ContactState
 from mbplugin.joint_reactions.margins import Standing
 from mbplugin.joint_reactions.misfit_response import MisfitBudget, MisfitResponse
 from mbplugin.joint_reactions.sizing import Envelope
-from mbplugin.joint_reactions.statics import Family, NullDirection, System, build_system
-from mbplugin.joint_reactions.stiffness import NOTHING_MISSING, MissingStiffness, rows_at_joint
+from mbplugin.joint_reactions.statics import Family, NullDirection, System, build_system, rows_at_joint
+from mbplugin.joint_reactions.stiffness import NOTHING_MISSING, MissingStiffness
 from mbplugin.joint_reactions.stiffness_estimate import Estimate
 from mbplugin.model import Axes, ConstraintKind, ReactionSource, ReactionUnit, Uniqueness
 from mbplugin.model.mechanism import Constraint, Coupling, Driver, Lock, Mechanism

@@ -312,7 +312,7 @@ def contacts_in(source: ModelSource) -> tuple[Contact, ...]:
     client = client_id(source)
     if client is None:
         raise BadUsage(
-            "contacts are to be read from a model that is not a live PyBullet client",
+            "contacts can be read only from a live PyBullet client",
             expected="contacts as tables, or a stance",
         )
     found: tuple[Contact, ...] = import_module(_CLIENTS).read_contact_points(client)
@@ -489,7 +489,7 @@ def scene_of_pinocchio(model: Any, base: Base | None = None) -> Scene:
             armatures.append(Actuator(pair.name, armature))
     if base == "free" and not free:
         raise BadUsage(
-            "the base of a Pinocchio model is what its first joint says",
+            "a Pinocchio model states its own base, by its first joint",
             remedy="build it with a JointModelFreeFlyer as its root joint",
         )
     gravity = np.array(model.gravity.linear, dtype=float)
@@ -509,6 +509,10 @@ def _body_names(model: Any) -> list[str]:
         if not name or found.index(name) < i:
             found[i] = f"body_of_{model.names[i]}"
     return found
+
+
+def _pose(placement: Any) -> Pose:
+    return Pose(np.array(placement.rotation), np.array(placement.translation))
 
 
 def _pair(model: Any, i: int, parent: str, child: str, X_PJ: Pose) -> Pair:
@@ -577,7 +581,3 @@ def _limit(model: Any, name: str, newer: str, i: int) -> float:
 def _number(model: Any, name: str, i: int) -> float:
     values = getattr(model, name, None)
     return 0.0 if values is None or not len(values) else float(values[model.joints[i].idx_v])
-
-
-def _pose(placement: Any) -> Pose:
-    return Pose(np.array(placement.rotation), np.array(placement.translation))

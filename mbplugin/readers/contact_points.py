@@ -24,7 +24,14 @@ from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.phrases import Assumption, counted, listed
 from mbplugin.readers import ModelSource, client_id, contacts_in, resting
 from mbplugin.readers.meshes import UnusableMesh, mesh_file, read_mesh
-from mbplugin.readers.standing import ContactLike, Stance, read_contacts, stance_of
+from mbplugin.readers.standing import (
+    ContactLike,
+    Stance,
+    read_contacts,
+    require_free_base,
+    require_stance_for,
+    stance_of,
+)
 
 #: Distance of a point from the collision shapes that is accepted, relative to their size, and at least, m.
 _OFF, _OFF_AT_LEAST = 0.02, 1e-3
@@ -81,18 +88,11 @@ def touching_scene(
         )
     ground = None
     if stance:
-        if all(joint.pair is not None for joint in mech.tree.joints):
-            raise BadUsage(
-                f"a stance is given for {mech.name!r}, whose base is fixed",
-                expected="a robot with a free base",
-                remedy="free it (base='free' or --base free), or leave the stance out",
-            )
+        require_free_base(mech)
         links = None if isinstance(stance, bool) else tuple(stance)
         ground = stance_of(scene, mech, poses, links, friction)
-    elif friction is not None:
-        raise BadUsage(
-            "a coefficient of friction is given, but no stance", expected="stance (--stance) as well"
-        )
+    else:
+        require_stance_for(friction)
     # one call, so that no two have one name
     standing = [replace(contact, name="") for contact in ground.contacts] if ground else []
     together = read_contacts(mech, (*scene.contacts, *stated, *of_engine, *standing))
@@ -146,6 +146,13 @@ def compare_points(
         else:
             notes.extend(_far_away(name, points, *sizes.of(name)))
     return tuple(notes)
+
+
+def _surfaces(scene: Scene, body: str) -> list[_Surface]:
+    """Return the surfaces of the collision shapes of a body; empty if one of them is unknown."""
+    shapes = [shape for shape in scene.shapes.get(body, ()) if shape.role == "collision"]
+    found = [one for shape in shapes if (one := _surface(shape, scene)) is not None]
+    return found if len(found) == len(shapes) else []
 
 
 def require_different(
@@ -228,7 +235,7 @@ def _beside_shapes(body: str, surfaces: Sequence[_Surface], points: dict[str, Ar
             (inside if away < 0 else outside)[name] = beside
     for depths, how in ((inside, "inside"), (outside, "away from")):
         if depths:
-            yield _said(depths, f"{how} the collision shapes of {body!r}", f"{how} {body}")
+            yield _depth_assumption(depths, f"{how} the collision shapes of {body!r}", f"{how} {body}")
 
 
 def _off(contact: str, body: str, how: str, limit: float) -> BadUsage:
@@ -238,7 +245,7 @@ def _off(contact: str, body: str, how: str, limit: float) -> BadUsage:
     )
 
 
-def _said(depths: dict[str, float], where: str, short: str) -> Assumption:
+def _depth_assumption(depths: dict[str, float], where: str, short: str) -> Assumption:
     """Return the assumption that points at these distances by contact, m, are contacts."""
     worst = max(depths, key=lambda name: depths[name])
     count = len(depths)
@@ -251,13 +258,6 @@ def _said(depths: dict[str, float], where: str, short: str) -> Assumption:
         f"stated: {listed(list(depths), _NAMED)}"
     )
     return Assumption(sentence, f"{counted(count, 'contact')} up to {largest} {short}")
-
-
-def _surfaces(scene: Scene, body: str) -> list[_Surface]:
-    """Return the surfaces of the collision shapes of a body; empty if one of them is unknown."""
-    shapes = [shape for shape in scene.shapes.get(body, ()) if shape.role == "collision"]
-    found = [one for shape in shapes if (one := _surface(shape, scene)) is not None]
-    return found if len(found) == len(shapes) else []
 
 
 def _surface(shape: Shape, scene: Scene) -> _Surface | None:

@@ -267,7 +267,7 @@ ENVELOPE_HEADS = ("largest", "at s", "at most", "at s")
 
 
 def envelope_title(envelope: Envelope) -> str:
-    """Return over which instants of which motion, or of which stops, an envelope is the largest."""
+    """Return a title with the instants of the motion, or the stops, over which an envelope is the largest."""
     instants = counted(len(envelope.time), "instant")
     if envelope.stops:
         instants = f"{counted(envelope.stops, 'stop')}, {instants}"
@@ -397,10 +397,10 @@ def consequence_words(report: Report) -> Iterator[str]:
         lost = listed([_stiffness_words(stiffness) for stiffness in one.given_up], _LOADS)
         gives = f"; the loop no longer opposes {lost}" if lost else ""
         yield f"remedy {k} ({names}): then {left}{gives}"
-    yield _kept_words(found, report.scene, analysis.degree_of_redundancy)
+    yield _redundancy_words(found, report.scene, analysis.degree_of_redundancy)
 
 
-def _kept_words(found: RemedyConsequences, scene: Scene | None, redundancy: int) -> str:
+def _redundancy_words(found: RemedyConsequences, scene: Scene | None, redundancy: int) -> str:
     """Return the loads of keeping all redundant constraints; advise it if they are finite and within the limit."""
     kept, turned = found.kept, found.kept_turned
     limit = scene.options.misfit_limit if scene is not None and kept.load.unit == "N" else None

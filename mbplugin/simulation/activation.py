@@ -127,7 +127,7 @@ class Activation:
         return bool(is_at_rest(state.qd, state.qdd))
 
     def refresh(self, stepper: Stepper, state: State) -> None:
-        """Choose independent rows anew at a state; the rows in force stay the same."""
+        """Choose independent rows again at a state; the rows in force stay the same."""
         self.choose(state)
         self._settle(stepper, state)
 
@@ -211,11 +211,7 @@ class Activation:
         self.choose(state)
         stepper.fill(self.kernel_state, state)
         self.sticking, self.carrying = np.zeros_like(resting), np.zeros_like(resting)
-        decide_stick_slip(
-            *(place_of(self.kernel_state), state.qd, resting, self.options.tolerance),
-            *(self.sticking, self.carrying),
-        )
-        self._hold()
+        self._stick_or_slip(state, resting)
         if self.by_load and resting.any():
             self._agree_on_loads(stepper, state, resting)
 
@@ -236,11 +232,15 @@ class Activation:
             self.choose(state)
             stepper.fill(self.kernel_state, state)
             self.by_load.frozen = False
-            decide_stick_slip(
-                *(place_of(self.kernel_state), state.qd, resting, self.options.tolerance),
-                *(self.sticking, self.carrying),
-            )
-            self._hold()
+            self._stick_or_slip(state, resting)
+
+    def _stick_or_slip(self, state: State, resting: AnyArray) -> None:
+        """Decide stick or slip from the loads of the kernel state; resting (n,) of bool."""
+        decide_stick_slip(
+            *(place_of(self.kernel_state), state.qd, resting, self.options.tolerance),
+            *(self.sticking, self.carrying),
+        )
+        self._hold()
 
     def _left_to_friction(self) -> AnyArray:
         """Return flags (n,) of the resistances that act: those of freedoms without a drive or lock."""
@@ -297,7 +297,7 @@ class Activation:
             self.segments.append(names)
 
     def reselect(self, stepper: Stepper, state: State) -> list[Event]:
-        """Choose rows anew if the present ones have become weak and others are clearly stronger; return the events.
+        """Choose rows again if the present ones have become weak and others are clearly stronger; return the events.
 
         Near a singular pose all rows are weak, and a choice among them would follow rounding noise. If resistances
         stick, stick and slip are decided anew, as a row that has become dependent carries no force.

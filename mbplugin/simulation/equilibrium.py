@@ -252,7 +252,7 @@ def _require_meaning(mech: Mechanism, contacts: Sequence[Contact]) -> None:
     slipless = [wheel.name for wheel in mech.pfaffians if wheel.nonholonomic]
     if slipless:
         raise BadUsage(
-            f"rows without slip ({listed(slipless, 3)}) restrict rates and not the pose, so no pose of rest follows",
+            f"rows without slip ({listed(slipless, 3)}) restrict rates but not the pose, so no pose of rest follows",
             expected="a mechanism whose constraints are closures, couplings and holds",
             remedy="remove the wheel from the scene, and hold a joint in its place",
         )
@@ -279,7 +279,7 @@ def _idle(mech: Mechanism) -> tuple[str, ...]:
 
 
 def _without_time(mech: Mechanism, scene: Scene | None) -> tuple[str, ...]:
-    """Return sentences on what moves or changes in time, and what it counts as."""
+    """Return sentences on time-dependent elements, and how they are treated."""
     moving = [d.joint for d in mech.drivers if d.rate or d.acceleration or d.profile is not None]
     timed = [lock.joint for lock in (scene.locks if scene else ())]
     held = [hold.constraint for hold in (scene.holds if scene else ())]

@@ -21,7 +21,7 @@ from mbplugin.phrases import listed
 from mbplugin.readers.meshes import mesh_bounds
 from mbplugin.simulation.impact import activate
 from mbplugin.simulation.passing_marks import Event, bracketed_zero
-from mbplugin.simulation.trajectory.axis import BodyMotions, body_motions, held_mechanisms
+from mbplugin.simulation.trajectory import BodyMotions, body_motions, held_mechanisms
 from mbplugin.simulation.trajectory.trajectory import Trajectory
 from mbplugin.stopping.outcome import (
     Energies,

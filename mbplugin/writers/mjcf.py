@@ -42,8 +42,10 @@ from mbplugin.writers.written import (
 #: Types of closures that MuJoCo has, with their elements.
 EQUALITIES = {"spherical": "connect", "fixed": "weld"}
 #: MuJoCo's constraints are springs, by default so soft that a weld between slender parts yields by degrees; these
-#: are stiff, with a time constant of two and a half of its steps (0.002 s).
-_HARD = {"solref": "0.005 1", "solimp": "0.9999 0.9999 0.001 0.5 2"}
+#: are stiff, with a time constant of two and a half of its steps (0.002 s). ``HARDEST`` are the stiffest impedances
+#: that it allows: about a ten-thousandth of a velocity is left after one step.
+HARDEST = (0.9999, 0.9999, 0.001, 0.5, 2.0)
+_HARD = {"solref": "0.005 1", "solimp": " ".join(f"{value:g}" for value in HARDEST)}
 #: Written for a missing limit on one side of a range; readers interpret it as no limit.
 _NO_LIMIT = 1e15
 #: MuJoCo's lower bound, kg and kg·m².
@@ -422,6 +424,11 @@ class _Writing:
             root.append(actuator)
 
 
+def _residual(coupling: Coupling, motions: Mapping[tuple[str, str], Motion]) -> float:
+    """Return Σ coefficient · coordinate − offset at the pose, rad or m."""
+    return sum(t.coefficient * motions[t.joint, t.freedom].value for t in coupling.terms) - coupling.offset
+
+
 def _require_inertia(mech: Mechanism) -> None:
     """Reject bodies that MuJoCo rejects.
 
@@ -477,11 +484,6 @@ def _folded(mech: Mechanism) -> frozenset[str]:
         and following[0].pair is not None
         and following[0].pair.kind.free
     )
-
-
-def _residual(coupling: Coupling, motions: Mapping[tuple[str, str], Motion]) -> float:
-    """Return Σ coefficient · coordinate − offset at the pose, rad or m."""
-    return sum(t.coefficient * motions[t.joint, t.freedom].value for t in coupling.terms) - coupling.offset
 
 
 def _placed(X: Pose) -> dict[str, str]:

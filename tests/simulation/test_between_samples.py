@@ -20,7 +20,7 @@ from mbplugin.model.mechanism.pair import PAIR_TYPES, Freedom
 from mbplugin.model.spatial import Array
 from mbplugin.simulation.integrators.contract import State
 from mbplugin.simulation.options import Profile
-from mbplugin.simulation.trajectory.axis import body_motions
+from mbplugin.simulation.trajectory import body_motions
 from mbplugin.simulation.trajectory.record import Playback
 from mbplugin.simulation.trajectory.resampling import drawn
 from mbplugin.simulation.trajectory.trajectory import Trajectory

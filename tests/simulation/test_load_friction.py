@@ -22,7 +22,7 @@ from mbplugin.dynamics import body_accelerations
 from mbplugin.dynamics.absolute import absolute_equations
 from mbplugin.dynamics.formulations import solve
 from mbplugin.errors import BadScene
-from mbplugin.joint_reactions.stiffness import rows_at_joint
+from mbplugin.joint_reactions.statics import rows_at_joint
 from mbplugin.model.brakes import AppliedForces
 from mbplugin.model.mechanism.kinematics import forward
 from places import ASSETS, ORACLES

@@ -17,8 +17,7 @@ from mbplugin.dynamics.absolute import absolute_equations
 from mbplugin.dynamics.formulations import REDUNDANCY, solve
 from mbplugin.dynamics.tree_model import joint_equations
 from mbplugin.errors import UnknownName
-from mbplugin.joint_reactions.statics import build_system
-from mbplugin.joint_reactions.stiffness import joint_rows
+from mbplugin.joint_reactions.statics import build_system, joint_rows
 from mbplugin.model.brakes import AppliedForces
 from mbplugin.model.mechanism import Body, Coupling, Driver, Lock, Mechanism, Term
 from mbplugin.model.mechanism.kinematics import displace, forward, home

@@ -20,7 +20,7 @@ from mbplugin.dynamics.absolute import absolute_equations
 from mbplugin.dynamics.formulations import solve
 from mbplugin.errors import BadUsage, BrokenModel
 from mbplugin.joint_reactions import closed_state
-from mbplugin.joint_reactions.stiffness import rows_at_joint
+from mbplugin.joint_reactions.statics import rows_at_joint
 from mbplugin.model.brakes import AppliedForces
 from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.mechanism.kinematics import forward

@@ -7,8 +7,7 @@ import numpy as np
 from mbplugin.constraints.rows import plane_columns
 from mbplugin.dynamics.absolute import absolute_equations
 from mbplugin.dynamics.formulations import solve
-from mbplugin.joint_reactions.statics import build_system
-from mbplugin.joint_reactions.stiffness import joint_rows
+from mbplugin.joint_reactions.statics import build_system, joint_rows
 from mbplugin.model.brakes import NO_FORCES, AppliedForces
 from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.mechanism.kinematics import forward

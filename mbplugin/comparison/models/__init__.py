@@ -80,7 +80,7 @@ def diff(
     stops: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> ModelDiff:
-    """Compare two models: whether they are the same robot, and what differs.
+    """Compare two models: decide whether they describe the same robot, and list the differences.
 
     Fixed links are merged, link frames, joint axes and zero positions of the second are expressed by those of
     the first; what was normalised is listed.
@@ -135,14 +135,16 @@ def diff(
     numbers = [_quantities(scene, m) for scene, m in ((first, one), (second, other))]
     dynamics = _dynamics(one, in_terms, first)
     parts += _of_whole(numbers, dynamics, tolerance, unlike)
-    differences = [_placed(p, first, second, other, in_terms) for p in parts if isinstance(p, Difference)]
+    differences = [
+        _with_locations(p, first, second, other, in_terms) for p in parts if isinstance(p, Difference)
+    ]
     changes, notes = stop_changes(*loaded, found.pairs, progress) if stops else ((), ())
     return ModelDiff(
         a=numbers[0],
         b=numbers[1],
         differences=tuple(differences),
         normalised=tuple(dict.fromkeys(p for p in parts if isinstance(p, Normalised))),
-        bodies=_by_links(one, other, found.bodies),
+        bodies={here: there for here, there in found.bodies.items() if WORLD not in (here, there)},
         joints=dict(found.pairs),
         poses=dynamics.poses,
         mass_matrix=dynamics.mass_matrix,
@@ -272,8 +274,8 @@ def _of_whole(
     return found
 
 
-def _placed(found: Difference, a: Scene, b: Scene, other: Merged, in_terms: Rewritten) -> Difference:
-    """Return a difference with the places in the files."""
+def _with_locations(found: Difference, a: Scene, b: Scene, other: Merged, in_terms: Rewritten) -> Difference:
+    """Return a difference with its locations in the files."""
 
     def place(scene: Scene, name: str) -> Origin | None:
         for kind in ("constraint", "body"):
@@ -283,10 +285,6 @@ def _placed(found: Difference, a: Scene, b: Scene, other: Merged, in_terms: Rewr
 
     there = in_terms.pairs.get(found.element_b, found.element_b)
     return replace(found, place_a=place(a, found.element_a), place_b=place(b, there))
-
-
-def _by_links(one: Merged, other: Merged, bodies: Mapping[str, str]) -> dict[str, str]:
-    return {here: there for here, there in bodies.items() if WORLD not in (here, there)}
 
 
 # Mimics and gears of two models, in the coordinates of the first.
@@ -321,23 +319,27 @@ def compare_couplings(
     for coupling, row in rows_a:
         twin = next((other for other in left if set(other.row[0]) == set(row[0])), None)
         if twin is None:
-            yield Difference("coupling", coupling.name, "", _shown(coupling), "", f"{coupling.type} lost")
+            yield Difference(
+                "coupling", coupling.name, "", _coupling_text(coupling), "", f"{coupling.type} lost"
+            )
             continue
         left.remove(twin)
         if _same(row, twin.row, limits):
             continue
         if _same(row, twin.written, limits) and any(t.joint in moved for t in coupling.terms):
             continue
-        theirs = _shown(twin.own)
+        theirs = _coupling_text(twin.own)
         if not _same(twin.row, twin.written, limits):
-            theirs += f", computed in the coordinates of A: {_shown(twin.coupling)}"
+            theirs += f", computed in the coordinates of A: {_coupling_text(twin.coupling)}"
         cause = _cause(row, twin.written)
-        yield Difference("coupling", coupling.name, twin.coupling.name, _shown(coupling), theirs, cause)
+        yield Difference(
+            "coupling", coupling.name, twin.coupling.name, _coupling_text(coupling), theirs, cause
+        )
     for twin in left:
         known = any(set(twin.row[0]) == set(other[0]) for _, other in rows_a)
         kind = twin.coupling.type
         cause = f"doubled {kind}" if known else f"{kind} only in the second"
-        yield Difference("coupling", "", twin.coupling.name, "", _shown(twin.own), cause)
+        yield Difference("coupling", "", twin.coupling.name, "", _coupling_text(twin.own), cause)
 
 
 @dataclass(frozen=True, eq=False)
@@ -384,8 +386,8 @@ def _cause(a: _Row, b: _Row) -> str:
     return f"multiplier: {said}" if said else "multiplier"
 
 
-def _shown(coupling: Coupling) -> str:
-    """Return a coupling, solved for its first joint; what had to be divided for that is named as computed."""
+def _coupling_text(coupling: Coupling) -> str:
+    """Return a coupling as text, solved for its first joint; divided numbers are named as computed."""
     row = _row(coupling)
     (first, _), *others = row[0].items()
     terms = " ".join(f"{'-' if v > 0 else '+'} {abs(v):.6g} · {k[0]}" for k, v in others)
@@ -400,7 +402,7 @@ def _shown(coupling: Coupling) -> str:
 def compare_joints(
     one: Merged, other: Merged, b: Rewritten, found: Matching, sides: tuple[Side, Side], limits: Tolerances
 ) -> Iterator[Found]:
-    """Yield what differs between the joints of a model and another one, which is also given in its terms."""
+    """Yield the differences between the joints of a model and of another one, also given in terms of the first."""
     theirs = b.mechanism.pair_by_name
     for pair in one.mechanism.pairs:
         if pair.name in found.pairs:
@@ -448,7 +450,7 @@ def _extra(pair: Pair, name: str, mech: Mechanism) -> Difference:
 def _joint(
     a: Pair, b: Pair, r: Rewritten, name: str, limits: Tolerances, *, limited: bool
 ) -> Iterator[Found]:
-    """Yield what differs of two joints; limits where both files have a place for them."""
+    """Yield the differences between two joints; limits only where both formats can state them."""
     if a.closure != b.closure:
         yield Normalised("cut", a.name, "the loop is cut at another joint")
     if set(a.bodies) != set(b.bodies):
@@ -477,7 +479,7 @@ def _type_cause(a: Pair, b: Pair) -> str:
 
 
 def _geometry(a: Pair, b: Pair, written: tuple[Pose, Pose], name: str, limits: Tolerances) -> Iterator[Found]:
-    """Yield axes and places that differ, each on the body where they do; places as they are written."""
+    """Yield axes and positions that differ, each on the body where they differ, as they are written."""
     axes: list[Difference] = []
     places: list[Difference] = []
     for body, X, Y, Z in ((a.body_a, a.X_AP, b.X_AP, written[0]), (a.body_b, a.X_BS, b.X_BS, written[1])):

@@ -194,6 +194,43 @@ DifferenceKind = Literal[
     "dynamics",
     "reactions",
 ]
+#: The kinds of differences in words.
+DIFFERENCE_NAMES: Mapping[DifferenceKind, str] = {
+    "mass": "mass",
+    "center": "centre of mass",
+    "inertia": "inertia",
+    "frame": "frame",
+    "body": "body",
+    "axis": "joint axis",
+    "origin": "joint position",
+    "limit": "limit",
+    "zero": "zero position",
+    "effort": "effort limit",
+    "velocity": "velocity limit",
+    "damping": "damping",
+    "friction": "dry friction",
+    "acceleration": "acceleration limit",
+    "deceleration": "deceleration limit",
+    "jerk": "jerk limit",
+    "load_friction": "friction per load",
+    "guide_length": "length of the guide",
+    "armature": "rotor inertia",
+    "spring": "spring",
+    "actuator": "actuator",
+    "lead": "lead",
+    "length": "length",
+    "type": "joint type",
+    "ends": "bodies of the joint",
+    "joint": "joint",
+    "loop": "loop",
+    "coupling": "coupling",
+    "gravity": "gravity",
+    "base": "base",
+    "redundancy": "redundancy",
+    "mobility": "mobility",
+    "dynamics": "dynamics",
+    "reactions": "joint forces",
+}
 #: What is normalised.
 NormalisedKind = Literal[
     "fixed links",
@@ -286,10 +323,23 @@ def _score(
     return _misfits(a, b, found, name, sides, T[name], limits) + count, moved
 
 
+def _is_aside(side: _Side, T: Pose, limits: Tolerances) -> bool:
+    """Whether a slider is elsewhere across its axis: free, but files seldom move it."""
+    if side.type != "prismatic":
+        return False
+    between = side.X.R.T @ (T.apply(side.Y.p) - side.X.p)
+    return bool(np.linalg.norm(between[:2]) > limits.length)
+
+
+def _is_flipped(side: _Side, T: Pose) -> bool:
+    """Whether an axis points the other way, which files seldom change."""
+    return side.type in AXIAL and bool(side.X.R[:, 2] @ (T.R @ side.Y.R[:, 2]) < 0)
+
+
 def _with_neighbours(
     a: Merged, b: Merged, found: Matching, T: dict[str, Pose], limits: Tolerances
 ) -> dict[str, Pose]:
-    """Return frames of which those of a body and its neighbour are chosen together, where one alone does not fit.
+    """Return frames in which those of a body and its neighbour are chosen together, where one alone does not fit.
 
     A neighbour that may turn about its joints can have been turned so that the body in its loop does not fit.
     """
@@ -398,21 +448,8 @@ def _sides(a: Merged, b: Merged, found: Matching, name: str) -> list[_Side]:
     return sides
 
 
-def _is_aside(side: _Side, T: Pose, limits: Tolerances) -> bool:
-    """Whether a slider is elsewhere across its axis: free, but files seldom move it."""
-    if side.type != "prismatic":
-        return False
-    between = side.X.R.T @ (T.apply(side.Y.p) - side.X.p)
-    return bool(np.linalg.norm(between[:2]) > limits.length)
-
-
-def _is_flipped(side: _Side, T: Pose) -> bool:
-    """Whether an axis points the other way, which files seldom change."""
-    return side.type in AXIAL and bool(side.X.R[:, 2] @ (T.R @ side.Y.R[:, 2]) < 0)
-
-
 def _weaker(pair: Pair, twin: Pair) -> str:
-    """Return the type by which two pairs are compared: that of the one that says less of its frames."""
+    """Return the type by which two pairs are compared: the one that constrains its frames less."""
     return pair.type if len(pair.kind.free) >= len(twin.kind.free) else twin.type
 
 
@@ -517,7 +554,7 @@ def compare_dynamics(a: Mechanism, b: Mechanism, q: Array) -> Dynamics:
 
 
 def _cut_alike(a: Mechanism, b: Mechanism) -> Mechanism:
-    """Return the second mechanism with its loops cut where those of the first are, and its bodies in that order."""
+    """Return the second mechanism with its loops cut as in the first, and its bodies in that order."""
     pairs = tuple(
         replace(p, closure=a.pair_by_name[p.name].closure) if p.name in a.pair_by_name else p for p in b.pairs
     )
@@ -670,6 +707,11 @@ class Difference:
     def element(self) -> str:
         """The name of the element, in the first model where it is there."""
         return self.element_a or self.element_b
+
+    @property
+    def quantity(self) -> str:
+        """The kind in words."""
+        return DIFFERENCE_NAMES[self.kind]
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,16 @@ from math import degrees, inf, isclose, isfinite
 
 import numpy as np
 
-from mbplugin.comparison.models.alignment import Difference, Normalised, NotCompared, StatedKind
+from mbplugin.comparison.models.alignment import (
+    DIFFERENCE_NAMES,
+    Difference,
+    Normalised,
+    NotCompared,
+    StatedKind,
+)
 from mbplugin.comparison.models.matching import Matching, Merged, Rewritten, Tolerances, about, angle_between
 from mbplugin.errors import MbPluginError
-from mbplugin.formats import FORMATS
+from mbplugin.formats import DRIVES, FORMATS, RATES
 from mbplugin.model.mechanism import WORLD, Body, Mechanism
 from mbplugin.model.mechanism.identity import pair_and_freedom
 from mbplugin.model.mechanism.pair import Freedom, Pair
@@ -21,15 +27,13 @@ from mbplugin.model.spatial import Array, JointSpring, Pose, is_turn, units_of
 from mbplugin.phrases import counted, listed
 from mbplugin.readers import ModelSource, client_id, format_name
 
-_DRIVES: tuple[StatedKind, ...] = ("effort", "velocity", "damping", "friction")
-_RATES: tuple[StatedKind, ...] = ("acceleration", "deceleration", "jerk")
 #: Everything that a freedom has besides its limits.
-_OF_FREEDOM: tuple[StatedKind, ...] = (*_DRIVES, *_RATES, "load_friction", "guide_length")
+_OF_FREEDOM: tuple[StatedKind, ...] = (*DRIVES, *RATES, "load_friction", "guide_length")
 _EVERY = frozenset((*_OF_FREEDOM, "armature", "spring", "actuator"))
 #: Quantities for which each format has a place, as far as it is read.
 STATES: Mapping[str, frozenset[str]] = {
     **{one.name: frozenset(one.states) for one in FORMATS},
-    "pybullet": frozenset(_DRIVES),
+    "pybullet": frozenset(DRIVES),
     "mechanism": frozenset(_OF_FREEDOM),
     "python": _EVERY,
 }
@@ -41,22 +45,6 @@ _NAMES = {
     "pybullet": "a PyBullet client",
     "mechanism": "a mechanism",
     "python": "a scene made in Python",
-}
-#: What each quantity is called.
-WORDS: Mapping[StatedKind, str] = {
-    "limit": "limits",
-    "effort": "effort limit",
-    "velocity": "velocity limit",
-    "damping": "damping",
-    "friction": "dry friction",
-    "acceleration": "acceleration limit",
-    "deceleration": "deceleration limit",
-    "jerk": "jerk limit",
-    "load_friction": "friction per load",
-    "guide_length": "length of the guide",
-    "armature": "rotor inertia",
-    "spring": "spring",
-    "actuator": "actuator",
 }
 #: Fields of scenes and mechanisms that are not compared, and what one entry is called.
 _NOT_COMPARED = {
@@ -127,9 +115,9 @@ class Side:
         if kind in _OF_FREEDOM:
             if any(getattr(f, kind) != getattr(Freedom(), kind) for f in freedoms):
                 return True
-            if kind in _RATES and self.format == "scene" and not self.scene.documents:
+            if kind in RATES and self.format == "scene" and not self.scene.documents:
                 return False
-            known = STATES[self.format] | (frozenset(_RATES) if self.scene.documents else frozenset())
+            known = STATES[self.format] | (frozenset(RATES) if self.scene.documents else frozenset())
             return kind in known and self._has_freedoms(pair)
         return kind in STATES[self.format]
 
@@ -166,7 +154,7 @@ def side_of(source: ModelSource, scene: Scene) -> Side:
 def compare_stated(
     a: Mechanism, b: Rewritten, sides: tuple[Side, Side], limits: Tolerances
 ) -> Iterator[Found | NotCompared]:
-    """Yield what differs of drives, friction, rotors and springs, and what one side has no place for."""
+    """Yield differences of drives, friction, rotors and springs, and quantities that one side cannot state."""
     unstated: dict[tuple[StatedKind, int], list[str]] = {}
     for pair in a.pairs:
         twin = b.mechanism.pair_by_name.get(pair.name)
@@ -210,11 +198,18 @@ def _freedoms(
         return
     for k, side in enumerate(sides):
         if side.has_no_zero(kind) and all(pair[k] == inf and pair[1 - k] == 0.0 for pair in apart):
-            text = f"{WORDS[kind]} of 0 of {a.name!r}: {side.name} ({'AB'[k]}) writes it as no limit"
+            text = (
+                f"{DIFFERENCE_NAMES[kind]} of 0 of {a.name!r}: {side.name} ({'AB'[k]}) writes it as no limit"
+            )
             yield NotCompared(kind, "AB"[k], (a.name,), text)  # type: ignore[arg-type]
             return
     ours, theirs = (_values(kind, pair, own) for pair, own in zip((a, b), values, strict=True))
     yield Difference(kind, a.name, name, ours, theirs, _cause(kind, *apart[0]))
+
+
+def _rotors(scene: Scene) -> dict[str, tuple[float, ...]]:
+    """Return rotor inertia (kg·m²) and gear ratio of the drives, by joint."""
+    return {x.joint: (x.armature, x.gear_ratio) for x in scene.actuators if x.armature}
 
 
 def _same(x: float, y: float, limits: Tolerances) -> bool:
@@ -246,21 +241,16 @@ def _number(kind: StatedKind, component: str, value: float) -> str:
 
 
 def _cause(kind: StatedKind, x: float, y: float) -> str:
-    word = WORDS[kind]
+    word = DIFFERENCE_NAMES[kind]
     if y == getattr(Freedom(), kind):
         return f"{word} lost"
     if x == getattr(Freedom(), kind):
         return f"{word} only in the second"
     for one, other in ((x, y), (y, x)):
-        if kind in ("velocity", *_RATES) and isclose(other, degrees(one), rel_tol=2e-3):
+        if kind in ("velocity", *RATES) and isclose(other, degrees(one), rel_tol=2e-3):
             return f"{word} in degrees"
     said = factor_cause(x, y)
     return f"{word} {said}" if said in ("doubled", "halved") else said
-
-
-def _rotors(scene: Scene) -> dict[str, tuple[float, ...]]:
-    """Return rotor inertia (kg·m²) and gear ratio of the drives, by joint."""
-    return {x.joint: (x.armature, x.gear_ratio) for x in scene.actuators if x.armature}
 
 
 def _springs(scene: Scene) -> dict[str, tuple[float, ...]]:
@@ -334,7 +324,7 @@ def _extras(
     unstated: dict[tuple[StatedKind, int], list[str]],
     limits: Tolerances,
 ) -> Iterator[Difference]:
-    """Yield a difference of the rotor or the spring of a joint, or note which side has no place for it."""
+    """Yield a difference of the rotor or the spring of a joint, or note the side that cannot state it."""
     ours, theirs = values[0].get(name), values[1].get(there)
     if ours is None and theirs is None:
         return
@@ -356,7 +346,7 @@ def _extras(
             return
     else:
         x, y = (own[0] if own else 0.0 for own in (ours, theirs))
-    word = WORDS[kind]
+    word = DIFFERENCE_NAMES[kind]
     cause = f"{word} lost" if theirs is None else f"{word} only in the second" if ours is None else ""
     text_a, text_b = (_extra(kind, component, own) for own in (ours, theirs))
     yield Difference(kind, name, there, text_a, text_b, cause or factor_cause(x, y))
@@ -376,12 +366,15 @@ def _extra(kind: StatedKind, component: str, own: tuple[float, ...] | None) -> s
 
 def _unstated(kind: StatedKind, side: int, joints: list[str], sides: tuple[Side, Side]) -> NotCompared:
     one, other = "AB"[side], "AB"[1 - side]
-    text = f"{WORDS[kind]}: {sides[side].name} ({one}) has no place for it there; {other} states it of {listed(joints)}"
+    word = "limits" if kind == "limit" else DIFFERENCE_NAMES[kind]
+    text = (
+        f"{word}: {sides[side].name} ({one}) has no place for it there; {other} states it of {listed(joints)}"
+    )
     return NotCompared(kind, one, tuple(joints), text)  # type: ignore[arg-type]
 
 
 def _whole(sides: tuple[Side, Side]) -> Iterator[NotCompared]:
-    """Yield what scenes state besides the robot, which is not compared."""
+    """Yield the contents of scenes besides the robot, which are not compared."""
     scenes = [side.scene for side in sides]
     entries = [
         (field, noun, [len(getattr(s, field)) for s in scenes]) for field, noun in _NOT_COMPARED.items()
@@ -403,7 +396,7 @@ def _whole(sides: tuple[Side, Side]) -> Iterator[NotCompared]:
 
 
 def _left_out(scene: Scene) -> Iterator[tuple[str, str, str]]:
-    """Yield what a reader leaves out: whose it is or what it is, what is told of it, and its values."""
+    """Yield the elements that a reader leaves out: owner or kind, description, and values."""
     for defect in scene.defects:
         if defect.code in _UNREAD:
             name = defect.element or defect.message.partition(" (")[0]
@@ -411,7 +404,7 @@ def _left_out(scene: Scene) -> Iterator[tuple[str, str, str]]:
 
 
 def _unread(sides: tuple[Side, Side]) -> Iterator[NotCompared]:
-    """Yield what readers leave out of either file, and where that differs."""
+    """Yield the elements that readers leave out of either file, and differences between them."""
     parts = [set(_left_out(side.scene)) for side in sides]
     if not any(parts):
         return
@@ -431,7 +424,7 @@ def _unread(sides: tuple[Side, Side]) -> Iterator[NotCompared]:
 def compare_bodies(
     a: Merged, b: Merged, found: Matching, T: dict[str, Pose], limits: Tolerances
 ) -> Iterator[Found]:
-    """Yield what differs between the bodies of two models."""
+    """Yield the differences between the bodies of two models."""
     for name, there in found.bodies.items():
         ours, theirs = a.frames[name], b.frames[there]
         yield from _frames(a, b, name, there, T[name], limits)
@@ -481,6 +474,13 @@ def _properties(name: str, there: str, a: Body, b: Body, limits: Tolerances) -> 
         yield Difference("inertia", name, there, ours, theirs, inertia_cause(a, b))
 
 
+def _matrix(inertia: Array) -> str:
+    """Return an ``inertia`` (3, 3) as text."""
+    xx, yy, zz = np.diag(inertia)
+    xy, xz, yz = inertia[0, 1], inertia[0, 2], inertia[1, 2]
+    return f"({xx:.5g}, {yy:.5g}, {zz:.5g}; {xy:.3g}, {xz:.3g}, {yz:.3g}) kg·m²"
+
+
 def _frames(a: Merged, b: Merged, name: str, there: str, T: Pose, limits: Tolerances) -> Iterator[Found]:
     """Yield frames that moved: a difference where the frame is all that a link has."""
     ours, theirs = a.frames[name], b.frames[there]
@@ -511,7 +511,7 @@ def _frames(a: Merged, b: Merged, name: str, there: str, T: Pose, limits: Tolera
 
 
 def _on_the_ground(a: Merged, b: Merged, T: Pose, limits: Tolerances) -> Iterator[Found]:
-    """Yield what differs between links fixed to the ground: they do not move, and load only what fixes them."""
+    """Yield the differences between links fixed to the ground: they do not move, and load only their fixture."""
     for link, X in a.frames[WORLD].items():
         if link == WORLD or link not in b.frames[WORLD] or a.links[link].massless or b.links[link].massless:
             continue
@@ -553,13 +553,6 @@ def _pose(X: Pose) -> str:
 
     turn = np.degrees(vector_from_rotation(X.R))
     return f"{_point(X.p)}, turned by ({', '.join(f'{x:.4g}' for x in turn + 0.0)})°, computed"
-
-
-def _matrix(inertia: Array) -> str:
-    """Return an ``inertia`` (3, 3) as text."""
-    xx, yy, zz = np.diag(inertia)
-    xy, xz, yz = inertia[0, 1], inertia[0, 2], inertia[1, 2]
-    return f"({xx:.5g}, {yy:.5g}, {zz:.5g}; {xy:.3g}, {xz:.3g}, {yz:.3g}) kg·m²"
 
 
 # What probably happened: the mistakes of converters that numbers show.

@@ -19,7 +19,7 @@ from mbplugin.dynamics import newton_euler
 from mbplugin.errors import BadUsage, MbPluginError, UnknownName, install_command, suggestion
 from mbplugin.joint_reactions import ClosedState, closed_state, held_joints, spring_loads
 from mbplugin.joint_reactions.run import noting_masses, reactions, stance_under
-from mbplugin.joint_reactions.statics import System, build_system
+from mbplugin.joint_reactions.statics import BALANCED_STANCE, System, build_system
 from mbplugin.joint_reactions.stiffness import applied_to, held_under
 from mbplugin.joint_reactions.values import Mode, coupled_wrench, joint_mask
 from mbplugin.model.mechanism import WORLD, Driver, Lock, Mechanism
@@ -47,7 +47,7 @@ from mbplugin.model.spatial import COMPONENTS, ROTATION, TRANSLATION, AnyArray, 
 from mbplugin.phrases import counted, listed, one_line, one_line_repr
 from mbplugin.processes.foreign import Limits, Purpose, in_own_child
 from mbplugin.readers import ModelSource, model_of
-from mbplugin.readers.standing import Stance, standing, stands
+from mbplugin.readers.standing import Stance, require_stance_for, standing, stands
 from mbplugin.rendering import Result
 from mbplugin.version import __version__
 
@@ -75,7 +75,7 @@ _SMALL_MOMENT = 0.001
 
 
 class _Engine(NamedTuple):
-    """How an engine is asked: its name, the function and what it imports, and how to install that."""
+    """An engine: its name, its function, the package that it imports, and the command that installs it."""
 
     name: str
     function: str
@@ -165,7 +165,7 @@ def engines(
         degree_of_redundancy=system.degree_of_redundancy,
         engines=tuple(answers),
         joints=_joints(mechanism_of(model), instant, system, answers),
-        notes=(*_notes(state, answers), *_contact_notes(ground, forces)),
+        notes=(*state.notes, *(note for a in answers for note in a.notes), *_contact_notes(ground, forces)),
         stance=ground,
     )
 
@@ -210,10 +210,7 @@ def _on_the_ground(
     touches = bool(stance or stated) or (stance is None and stands(model, qd))
     state = closed_state(model, q, qd, None, tolerance, None) if touches else None
     if state is None or not (stance or stated or state.at_rest):
-        if friction is not None:
-            raise BadUsage(
-                "a coefficient of friction is given, but no stance", expected="stance (--stance) as well"
-            )
+        require_stance_for(friction)
         return None, ()
     if not state.at_rest:
         raise BadUsage(
@@ -224,6 +221,13 @@ def _on_the_ground(
     ground = None if stated else stance_under(state, model, stance or True, friction)
     missing = applied_to(state, model, loads, payload).equations.missing(state.accelerations)
     return ground, _contact_forces(state, missing, ground.contacts if ground else stated)
+
+
+def _contact_notes(ground: Stance | None, forces: Collection[Load]) -> tuple[str, ...]:
+    if not forces:
+        return ()
+    said = "contact forces are loads here, one of the sets that balance the robot: 'mbplugin reactions' bounds them"
+    return (*(ground.notes if ground else ()), said)
 
 
 def _contact_forces(state: ClosedState, missing: Array, contacts: Sequence[Contact]) -> tuple[Load, ...]:
@@ -257,7 +261,7 @@ def _contact_forces(state: ClosedState, missing: Array, contacts: Sequence[Conta
     else:
         raise BadUsage(
             f"{listed([contact.name for contact in contacts], _NAMED)} cannot carry this load",
-            expected="a pose (--q) and links that touch (--stance), such that the load presses between the contacts",
+            expected=BALANCED_STANCE,
             remedy="'mbplugin reactions' says whether it tips or slips; or hold the base, with --base fixed",
         )
     forces = np.zeros((len(points), 3))
@@ -281,7 +285,7 @@ def _pyramid(contact: Contact, gravity: Array) -> list[Array]:
 
 
 def _ours(model: Scene | Mechanism, instant: Instant, system: System) -> Answer:
-    """Return our wrenches in world axes, NaN in what nothing determines."""
+    """Return our wrenches in world axes; NaN in undetermined components."""
     if isinstance(model, Scene):
         state = State(instant.q, np.zeros_like(instant.qd))
         model = replace(
@@ -312,7 +316,7 @@ def _ours(model: Scene | Mechanism, instant: Instant, system: System) -> Answer:
 
 
 def _ask(name: str, instant: Instant) -> Answer:
-    """Return the answer of an engine in a process of its own, or the reason for none."""
+    """Return the answer of an engine, run in a child process, or the reason why there is none."""
     engine = ENGINES[name]
     if find_spec(engine.package) is None:
         return Answer(engine.name, reason=f"{engine.name} is not installed ({engine.remedy})")
@@ -363,17 +367,6 @@ def _joints(
             )
         )
     return tuple(found)
-
-
-def _notes(state: ClosedState, answers: Iterable[Answer]) -> tuple[str, ...]:
-    return (*state.notes, *(note for answer in answers for note in answer.notes))
-
-
-def _contact_notes(ground: Stance | None, forces: Collection[Load]) -> tuple[str, ...]:
-    if not forces:
-        return ()
-    said = "contact forces are loads here, one of the sets that balance the robot: 'mbplugin reactions' bounds them"
-    return (*(ground.notes if ground else ()), said)
 
 
 # A mechanism as a tree: where a loop is cut, a body has a second part that hangs in the cut joint.
@@ -791,12 +784,12 @@ class SideBySide(Result):
 
     @cached_property
     def largest_unique_difference(self) -> float:
-        """The largest difference in a unique component, as a fraction of what acts in its joint."""
+        """The largest difference in a unique component, as a fraction of the load of its joint."""
         return max((float(j.difference[j.unique].max(initial=0.0)) for j in self.joints), default=0.0)
 
     @cached_property
     def largest_undetermined_difference(self) -> float:
-        """The largest difference in a non-unique component, as a fraction of what acts in its joint."""
+        """The largest difference in a non-unique component, as a fraction of the load of its joint."""
         return max((float(j.difference[~j.unique].max(initial=0.0)) for j in self.joints), default=0.0)
 
 

@@ -17,7 +17,13 @@ from math import acos, atan2, pi, sqrt
 
 import numpy as np
 
-from mbplugin.dynamics.explicit_closure.newton import Cycle, Layout, once_round
+from mbplugin.dynamics.explicit_closure.newton import (
+    OTHER_COORDINATES,
+    WITHIN_REACH,
+    Cycle,
+    Layout,
+    once_round,
+)
 from mbplugin.errors import CannotClose
 from mbplugin.model.mechanism.kinematics import BodyPoses, relative_pose
 from mbplugin.model.mechanism.pair import Pair
@@ -93,6 +99,11 @@ def _normal(layout: Layout, way: list[tuple[Pair, bool]], poses: BodyPoses) -> A
     return np.asarray(total / np.linalg.norm(total))
 
 
+def _slides_across(pair: Pair) -> bool:
+    """Return True if a pair may let its bodies slide across the plane, so that there is no gap."""
+    return pair.type in ("cylindrical", "point-on-line", "point-on-plane")
+
+
 def _at_zero(layout: Layout, pair: Pair, forward: bool, poses: BodyPoses) -> Pose:
     """Return the displacement across a pair at zero coordinates, in the direction of traversal."""
     if not (layout.is_cut(pair.name) and pair.type in _TILTING):
@@ -162,11 +173,6 @@ def _axes(layout: Layout, pair: Pair, X: Pose, normal: Array) -> list[_Axis] | s
 def _unit(a: Array) -> Array:
     """Return the unit vector (3,) of a vector a (3,)."""
     return np.asarray(a / np.linalg.norm(a))
-
-
-def _slides_across(pair: Pair) -> bool:
-    """Return True if a pair may let its bodies slide across the plane, so that there is no gap."""
-    return pair.type in ("cylindrical", "point-on-line", "point-on-plane")
 
 
 def _in_plane(axes: list[_Axis], K: Pose, normal: Array, slides: bool) -> Ring | str:
@@ -459,7 +465,7 @@ class DyadStep:
         if self._width(own) <= _FLAT:
             raise CannotClose(
                 f"the joints {self._named()} lie in a line, where their rates do not follow from the others",
-                remedy="change the independent coordinates before",
+                remedy=OTHER_COORDINATES,
             )
         return np.asarray(rows[: len(self.unknown)] / float(a @ rows[0]))
 
@@ -470,7 +476,7 @@ class DyadStep:
         """Return the error for known joints that the dyad cannot join."""
         return CannotClose(
             f"the joints {self._named()} cannot close their loop: they stay {gap:.3g} m apart",
-            remedy="keep the independent coordinates inside the range of the mechanism",
+            remedy=WITHIN_REACH,
         )
 
 

@@ -19,7 +19,13 @@ from mbplugin.errors import BadNumber, BadUsage, BrokenModel
 from mbplugin.files import reading_instead, replaced_contents
 from mbplugin.model import Base
 from mbplugin.model.mechanism import WORLD, Body, Coupling, Mechanism, Term
-from mbplugin.model.mechanism.kinematics import FRAMES_MEET, BodyPoses, coordinates_of, frames_apart
+from mbplugin.model.mechanism.kinematics import (
+    FRAMES_MEET,
+    BodyPoses,
+    coordinates_of,
+    frames_apart,
+    poses_of_links,
+)
 from mbplugin.model.mechanism.pair import Freedom, Pair
 from mbplugin.model.scene import (
     MADE,
@@ -160,7 +166,7 @@ def _scene_of(
         gravity=_gravity(mujoco, model),
     )
     mech = _with_base(mech, tree, request)
-    poses = _poses(mech, tree)
+    poses = poses_of_links(mech, tree.poses)
     names.defects += _moved_bodies(mech, poses, equalities.origin)
     springs, shapes = read_springs(mujoco, model, names, tree), read_shapes(mujoco, model, names, files)
     scene = Scene(
@@ -239,14 +245,6 @@ def _moved_bodies(mech: Mechanism, poses: BodyPoses, places: Mapping[OriginKey, 
             )
             evidence = {"body": joint.outer, "distance": distance, "angle": angle}
             yield Defect("MB119", pair.name, message, places.get(("constraint", pair.name, "")), evidence)
-
-
-def _poses(mech: Mechanism, tree: Tree) -> BodyPoses:
-    """Return the body poses of the file."""
-    X_WL = [tree.poses[body.name] for body in mech.bodies]
-    R, p = np.array([X.R for X in X_WL]), np.array([X.p for X in X_WL])
-    p_WC = np.array([X.apply(body.p_LC) for X, body in zip(X_WL, mech.bodies, strict=True)])
-    return BodyPoses(R, p, p_WC)
 
 
 def _state(mech: Mechanism, tree: Tree, poses: BodyPoses) -> State:
@@ -444,14 +442,14 @@ def _coupling(model: Any, i: int, name: str, names: Names, tree: Tree) -> Coupli
         offset -= a1 * tree.start[x.name]
         if any(higher):
             message = (
-                f"joint equality {name!r} is not linear (polycoef {_shown(model.eq_data[i][:5])}); only its "
+                f"joint equality {name!r} is not linear (polycoef {_numbers_text(model.eq_data[i][:5])}); only its "
                 f"slope {a1:g} at the file's pose is read"
             )
             names.not_read("equality", name, message)
     return Coupling(name, "mimic", tuple(terms), offset)
 
 
-def _shown(values: Array) -> str:
+def _numbers_text(values: Array) -> str:
     """Format ``values`` (n,) as text."""
     return " ".join(f"{value:g}" for value in values)
 
@@ -608,7 +606,9 @@ def _note_free(model: Any, names: Names, j: int) -> None:
     for array, what in arrays:
         if (values := getattr(model, array)[dofs]).any():
             shown = names.joint(j)
-            message = f"the {what} of the free joint {shown!r} ({_shown(np.unique(values))}) is not read"
+            message = (
+                f"the {what} of the free joint {shown!r} ({_numbers_text(np.unique(values))}) is not read"
+            )
             names.not_read("joint", shown, message)
 
 
@@ -700,6 +700,14 @@ def _acts_on_joint(mujoco: Any, model: Any, k: int) -> bool:
     names = ("mjTRN_JOINT", "mjTRN_JOINTINPARENT", "mjTRN_SO3")
     kinds = [int(getattr(mujoco.mjtTrn, name)) for name in names if hasattr(mujoco.mjtTrn, name)]
     return int(model.actuator_trntype[k]) in kinds
+
+
+def _along(mujoco: Any, model: Any, tendon: int) -> list[int]:
+    """Return the joints combined by a fixed tendon."""
+    first = int(model.tendon_adr[tendon])
+    wraps = range(first, first + int(model.tendon_num[tendon]))
+    joint = int(mujoco.mjtWrap.mjWRAP_JOINT)
+    return [int(model.wrap_objid[w]) for w in wraps if int(model.wrap_type[w]) == joint]
 
 
 #: Properties of an actuator besides its law, in later MuJoCo versions.
@@ -808,11 +816,3 @@ def _numbers(values: Any, *, trimmed: bool = True) -> str:
     while trimmed and len(found) > 1 and found[-1] == 0.0:
         found.pop()
     return " ".join(map(repr, found))
-
-
-def _along(mujoco: Any, model: Any, tendon: int) -> list[int]:
-    """Return the joints combined by a fixed tendon."""
-    first = int(model.tendon_adr[tendon])
-    wraps = range(first, first + int(model.tendon_num[tendon]))
-    joint = int(mujoco.mjtWrap.mjWRAP_JOINT)
-    return [int(model.wrap_objid[w]) for w in wraps if int(model.wrap_type[w]) == joint]

@@ -1,7 +1,16 @@
-"""Read SDF as a scene; here the elements and attributes that SDF has."""
+"""Read SDF as a scene; here the elements and attributes that SDF has, and the values in its notation."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from math import inf, isinf, pi
+
+import numpy as np
+
+from mbplugin.errors import BadNumber, BrokenModel
+from mbplugin.model.brake_law import decimal
+from mbplugin.model.scene import Origin, Shape
+from mbplugin.model.spatial import Array, Pose, align_z, rotation_from_quaternion
 from mbplugin.readers.unread import (
     LABEL,
     LOOKS,
@@ -18,6 +27,7 @@ from mbplugin.readers.unread import (
     each,
     entry,
 )
+from mbplugin.readers.xml import Element, angles, child, limit, local_name, number, numbers, origin, where
 
 _SOLVER = Unread("a setting of the simulator's solver; constraints are rigid here", setting=True)
 _MODELS = "model link joint frame include drake:joint drake:ball_constraint plugin"
@@ -311,3 +321,170 @@ SDF: Vocabulary = {
         foreign=Idle("steps and solvers of the simulator's own integration"),
     ),
 }
+
+
+# Values in SDF's notation: element text, poses in several formats, bounds that may be infinite.
+
+
+def inertia_of(element: Element | None) -> Array:
+    """Return the inertia matrix (3, 3) in its axes, kg·m²; unstated values have the defaults of the format."""
+    if element is None:
+        return np.eye(3)
+    xx, yy, zz = (number_of(element, tag, 1.0) for tag in ("ixx", "iyy", "izz"))
+    xy, xz, yz = (number_of(element, tag, 0.0) for tag in ("ixy", "ixz", "iyz"))
+    return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+
+
+def shape_of(role: str, element: Element, X_LS: Pose) -> Shape | None:
+    """Return the shape of an element of ``<geometry>``, None for an unknown kind."""
+    kind = local_name(element) if isinstance(element.tag, str) else ""
+    if kind == "box":
+        return Shape(role, kind, tuple(vector_of(element, "size", 3, "1 1 1")), X_LS)
+    if kind == "sphere":
+        return Shape(role, kind, (number_of(element, "radius", 1.0),), X_LS)
+    if kind in ("cylinder", "capsule"):
+        size = (number_of(element, "radius", 1.0), number_of(element, "length", 1.0))
+        return Shape(role, kind, size, X_LS)
+    if kind == "plane":
+        normal = vector_of(element, "normal", 3, "0 0 1")
+        turn = align_z(normal) if normal.any() else np.eye(3)
+        size = (
+            tuple(vector_of(element, "size", 2, "1 1")) if child(element, "size") is not None else (1.0, 1.0)
+        )
+        return Shape(role, kind, size, X_LS @ Pose(turn, np.zeros(3)))
+    if kind == "mesh":
+        return Shape(
+            role, kind, tuple(vector_of(element, "scale", 3, "1 1 1")), X_LS, text_of(element, "uri")
+        )
+    return None
+
+
+@dataclass(frozen=True, eq=False)
+class WrittenPose:
+    """A ``<pose>`` as written.
+
+    Parameters
+    ----------
+    X : Pose
+        In the frame named by ``relative_to``.
+    relative_to : str
+        Empty if the file names none; the default depends on the element.
+    rpy : Origin or None
+        The three angle words and their line; None for quaternions, degrees and without a pose.
+    where : str
+        File and line.
+    """
+
+    X: Pose
+    relative_to: str
+    rpy: Origin | None
+    where: str
+
+    @classmethod
+    def none(cls, owner: Element) -> WrittenPose:
+        """Return the identity pose of an element without ``<pose>``."""
+        return cls(Pose.identity(), "", None, where(owner))
+
+
+def text_of(element: Element, tag: str, default: str = "") -> str:
+    """Return the stripped text of a child element (``tag`` or ``drake:tag``)."""
+    found = part(element, tag)
+    return (found.text or "").strip() if found is not None else default
+
+
+def part(element: Element, tag: str) -> Element | None:
+    """Return the first child with a tag, with or without Drake's prefix."""
+    found = child(element, tag)
+    return child(element, f"drake:{tag}") if found is None else found
+
+
+def vector_of(element: Element, tag: str, count: int, default: str) -> Array:
+    """Return the numbers in a child element's text, (count,)."""
+    found = part(element, tag)
+    place = element if found is None else found
+    text = default if found is None else (found.text or "")
+    return numbers(text, count, where(place), f"<{tag}> of <{local_name(element)}>")
+
+
+def number_of(element: Element, tag: str, default: float) -> float:
+    """Return the number in a child element's text."""
+    return float(vector_of(element, tag, 1, repr(default))[0])
+
+
+def lead_of(element: Element) -> float:
+    """Return the travel per turn of a screw, m.
+
+    ``screw_thread_pitch`` (1.10) is this value, positive for a right-handed thread. The older
+    ``thread_pitch`` has always been read as rad/m, positive for a left-handed thread; its default is 1.
+
+    Raises
+    ------
+    BrokenModel
+        ``thread_pitch`` is zero.
+    """
+    if child(element, "screw_thread_pitch") is not None:
+        return number_of(element, "screw_thread_pitch", 1.0)
+    pitch = number_of(element, "thread_pitch", 1.0)
+    if pitch == 0.0:
+        raise BrokenModel(
+            "a screw joint has thread_pitch 0", where=where(element), expected="rad/m, not zero"
+        )
+    return -2 * pi / pitch
+
+
+def flag_of(element: Element, tag: str, default: bool = False) -> bool:
+    """Return a truth value written as true/false or 1/0."""
+    text = text_of(element, tag).lower()
+    return default if not text else text in ("1", "true")
+
+
+def bound_of(element: Element | None, tag: str, default: float) -> float:
+    """Return a limit; words and magnitudes that mean infinity give ±inf."""
+    found = None if element is None else child(element, tag)
+    if found is None or not (found.text or "").strip():
+        return default
+    text = (found.text or "").strip()
+    try:
+        value = decimal(text)
+    except ValueError:
+        value = 0.0
+    if isinf(limit(value)):
+        return limit(value)
+    return number(text, where(found), f"<{tag}>")
+
+
+def cap_of(element: Element | None, tag: str) -> float:
+    """Return an effort or velocity limit; a negative one is not enforced."""
+    value = bound_of(element, tag, inf)
+    return inf if value < 0 else value
+
+
+def pose_of(owner: Element, *, snap: bool) -> WrittenPose:
+    """Return the ``<pose>`` of an element, by default the identity in the default frame.
+
+    Raises
+    ------
+    BadNumber
+        Wrong count, a number that is not finite, or a zero quaternion.
+    """
+    element = child(owner, "pose")
+    if element is None:
+        return WrittenPose.none(owner)
+    relative_to, place = str(element.get("relative_to", "")), where(element)
+    words = (element.text or "").replace(",", " ").split()
+    what = f"<pose> of <{local_name(owner)}>"
+    if not words:
+        return WrittenPose(Pose.identity(), relative_to, None, place)
+    if element.get("rotation_format", "euler_rpy") == "quat_xyzw":
+        values = numbers(" ".join(words), 7, place, what)
+        if not values[3:].any():
+            raise BadNumber(f"{what} has a zero quaternion", where=place, expected="a unit quaternion")
+        X = Pose(rotation_from_quaternion(values[3:]), values[:3])
+        return WrittenPose(X, relative_to, None, place)
+    values = numbers(" ".join(words), 6, place, what)
+    if str(element.get("degrees", "false")).lower() in ("1", "true"):
+        X = Pose.from_xyz_rpy(values[:3], np.deg2rad(values[3:]))
+        return WrittenPose(X, relative_to, None, place)
+    literal = " ".join(words[3:])
+    X = Pose.from_xyz_rpy(values[:3], angles(literal, place, what, snap=snap))
+    return WrittenPose(X, relative_to, origin(element, literal), place)

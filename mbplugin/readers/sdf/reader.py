@@ -14,19 +14,8 @@ from mbplugin.model.mechanism.kinematics import free_pose, home
 from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.scene import Actuator, Defect, Origin, OriginKey, Request, Scene, State
 from mbplugin.model.spatial import Array, JointSpring, Pose
-from mbplugin.readers.sdf.frames import (
-    Frames,
-    Node,
-    Reading,
-    Scope,
-    link_origins,
-    number_of,
-    part,
-    read_body,
-    read_shapes,
-    text_of,
-    vector_of,
-)
+from mbplugin.readers.sdf import number_of, part, text_of, vector_of
+from mbplugin.readers.sdf.frames import Frames, Node, Reading, Scope, link_origins, read_body, read_shapes
 from mbplugin.readers.sdf.joints import (
     GEARBOX,
     AxisSpring,
@@ -38,7 +27,7 @@ from mbplugin.readers.sdf.joints import (
     read_document,
     read_joint,
 )
-from mbplugin.readers.unread import mark_closures, require_free_root, to_world, with_fixed_roots
+from mbplugin.readers.unread import mark_closures, to_world, with_requested_base
 from mbplugin.readers.xml import Element, attribute_numbers, child, local_name, origin, where
 
 #: Least cosine at which two axes count as parallel.
@@ -82,10 +71,7 @@ def read_sdf(text: str, request: Request) -> Scene:
     if local_name(world.element) == "world":
         mech = replace(mech, gravity=vector_of(world.element, "gravity", 3, "0 0 -9.8"))
     poses = {name: frames.pose(node) for name, node in links.items()}
-    if request.base == "fixed":
-        mech = with_fixed_roots(mech, poses)
-    elif request.base == "free":
-        require_free_root(mech, request.path)
+    mech = with_requested_base(mech, poses, request)
     _add_origins(joints.origin, links, mech)
     springs = _on_coordinates(joints.springs, mech, reading)
     shapes = {name: read_shapes(node, frames, reading) for name, node in links.items()}
@@ -116,6 +102,12 @@ def _links(frames: Frames) -> dict[str, Node]:
         if node.name != WORLD:
             links[name] = node
     return links
+
+
+def _name(world: Scope, request: Request) -> str:
+    if len(world.models) == 1:
+        return world.models[0].name
+    return world.name or Path(request.path).stem
 
 
 def _add_origins(found: dict[OriginKey, Origin], links: Mapping[str, Node], mech: Mechanism) -> None:
@@ -249,12 +241,6 @@ def _static_pairs(frames: Frames, links: Mapping[str, Node], request: Request) -
                 )
             pairs.append(to_world(name, frames.pose(node)))
     return pairs
-
-
-def _name(world: Scope, request: Request) -> str:
-    if len(world.models) == 1:
-        return world.models[0].name
-    return world.name or Path(request.path).stem
 
 
 def _state(mech: Mechanism, poses: Mapping[str, Pose], start: Mapping[str, Sequence[float | None]]) -> State:

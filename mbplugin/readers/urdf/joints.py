@@ -13,8 +13,7 @@ from mbplugin.files import toml_text
 from mbplugin.model.mechanism import WORLD, Coupling, Term
 from mbplugin.model.mechanism.pair import PAIR_TYPES, Freedom, Pair
 from mbplugin.model.spatial import Array, Pose, align_z, unit
-from mbplugin.readers.sdf import JOINT_OF_GAZEBO, SDF
-from mbplugin.readers.sdf.frames import bound_of, cap_of, lead_of
+from mbplugin.readers.sdf import JOINT_OF_GAZEBO, SDF, bound_of, cap_of, lead_of
 from mbplugin.readers.unread import (
     LABEL,
     OF_GAZEBO,
@@ -352,7 +351,7 @@ def _ball_constraint(element: Element, draft: Draft) -> None:
     X_AP, X_BS = (_point(child(element, tag)) for tag in tags[2:])
     if X_AP is None and X_BS is None:
         raise BrokenModel(
-            f"{owner} says no point",
+            f"{owner} states no point",
             where=where(element),
             expected=f"<{tags[2]}> and <{tags[3]}>",
             remedy="add them",

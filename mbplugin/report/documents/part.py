@@ -129,7 +129,7 @@ class _Reader:
             key in schema and not _is_one(value, options(schema[key])) for key, options in _CHOICES.items()
         ):
             return where
-        if _is_number(value) and value < schema.get("minimum", value):
+        if is_number(value) and value < schema.get("minimum", value):
             return where
         if isinstance(value, str) and re.search(schema.get("pattern", ""), value) is None:
             return where
@@ -163,7 +163,8 @@ class _Reader:
         return ""
 
 
-def _is_number(value: Any) -> bool:
+def is_number(value: Any) -> bool:
+    """Return True for a number of JSON, which a truth value is not."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
@@ -176,7 +177,7 @@ _TYPES: dict[str, Callable[[Any], bool]] = {
     "null": lambda value: value is None,
     "boolean": lambda value: isinstance(value, bool),
     "integer": lambda value: isinstance(value, int) and not isinstance(value, bool),
-    "number": _is_number,
+    "number": is_number,
     "string": lambda value: isinstance(value, str),
     "array": lambda value: isinstance(value, list),
     "object": lambda value: isinstance(value, dict),
@@ -184,7 +185,7 @@ _TYPES: dict[str, Callable[[Any], bool]] = {
 
 
 class _Untitled(GenerateJsonSchema):
-    """Schemas without what repeats their keys: titles, and the default of a key that may be missing."""
+    """Schemas without the parts that repeat their keys: titles, and the default of a key that may be missing."""
 
     def field_title_should_be_set(self, schema: Any) -> bool:
         return False
@@ -226,7 +227,7 @@ def key(
 
 
 class _Object(dict[str, Any]):
-    """An object that a part has made, and the part: it knows what the keys mean."""
+    """An object that a part has made, and the part, which knows the meaning of its keys."""
 
     part: type[Part]
 
@@ -333,8 +334,8 @@ class KeyChange(Part):
     changed: Count = key("values that differ by more than a millionth of the largest under the key")
     count: Count = key("values under the key")
     where: str = key("the entry of the largest difference; empty where the key is there once")
-    old: _Scalar = key("there; null where the earlier report has none")
-    new: _Scalar = key("there; null where this report has none")
+    old: _Scalar = key("its value there; null if the earlier report has none")
+    new: _Scalar = key("its value there; null if this report has none")
     relative: float | None = key("(new − old)/|old|; null for what is not a number, and for an old zero")
 
 

@@ -70,6 +70,13 @@ def overview_lines(report: Report, width: int, among: int = 1) -> Iterator[Line]
         yield from lines
 
 
+def _outcome(report: Report, overview: Overview) -> str:
+    counts = findings_summary([report]) if overview.kinds or overview.ignored else "no findings"
+    if overview.verdict in ("skipped", "configuration") and not overview.exit_code:
+        return counts
+    return f"{'FAILS' if overview.exit_code else 'PASSES'}: {counts}"
+
+
 def _kinds_of(overview: Overview, width: int, room: int) -> list[list[Line]]:
     """Return the lines of each kind of finding: short ones, and in full as many of the first as there is room for."""
     number = len(overview.kinds)
@@ -86,6 +93,12 @@ def _kinds_of(overview: Overview, width: int, room: int) -> list[list[Line]]:
             break
         shown[index] = whole
     return shown
+
+
+def _in_one_line(kind: Kind, width: int) -> Line:
+    """Return the line of a kind with the beginning of its remedy."""
+    head, remedy = _head(kind, width), kind_remedy(kind)
+    return _styled(kind, cut_short(f"{head} → {remedy}" if remedy else head, width))
 
 
 def more_line(reports: Sequence[Report], width: int) -> Iterator[Line]:
@@ -114,6 +127,12 @@ def shown_places(places: Sequence[Place], names_only: bool = False) -> str:
         lines.setdefault(name, []).extend([place.line] if place.line else [])
     numbers = {name: listed([str(line) for line in sorted(own)], _LINES) for name, own in lines.items()}
     return "; ".join(f"{name}:{own}" if own else name for name, own in numbers.items())
+
+
+def _short(file: str) -> str:
+    """Return the path of a file below the working directory, and the name of any other."""
+    path = relative_path(file)
+    return PurePath(path).name if PurePath(path).is_absolute() or len(path) > _LONGEST_PATH else path
 
 
 def freedoms_sentence(freedoms: Freedoms) -> str:
@@ -152,13 +171,6 @@ def _facts(analysis: Analysis, overview: Overview) -> Iterator[str]:
     yield analysis.mobility.words + parts + formula + plane
 
 
-def _outcome(report: Report, overview: Overview) -> str:
-    counts = findings_summary([report]) if overview.kinds or overview.ignored else "no findings"
-    if overview.verdict in ("skipped", "configuration") and not overview.exit_code:
-        return counts
-    return f"{'FAILS' if overview.exit_code else 'PASSES'}: {counts}"
-
-
 def _reactions(overview: Overview) -> Iterator[str]:
     for groups, words in (
         (overview.distrusted, "Distrust the reactions of"),
@@ -186,12 +198,6 @@ def _in_two_lines(kind: Kind, width: int) -> Iterator[Line]:
     yield _styled(kind, cut_short(whole, width))
     if remedy := kind_remedy(kind):
         yield Line(cut_short(f"  → {remedy}", width))
-
-
-def _in_one_line(kind: Kind, width: int) -> Line:
-    """Return the line of a kind with the beginning of its remedy."""
-    head, remedy = _head(kind, width), kind_remedy(kind)
-    return _styled(kind, cut_short(f"{head} → {remedy}" if remedy else head, width))
 
 
 def _styled(kind: Kind, text: str) -> Line:
@@ -224,12 +230,6 @@ def _message(kind: Kind) -> str:
     for place in (f"{finding.file}:{finding.line}: ", f"{finding.file}: "):
         message = message.removeprefix(place) if finding.file else message
     return message
-
-
-def _short(file: str) -> str:
-    """Return the path of a file below the working directory, and the name of any other."""
-    path = relative_path(file)
-    return PurePath(path).name if PurePath(path).is_absolute() or len(path) > _LONGEST_PATH else path
 
 
 # The whole report: the verdict first, then findings, reasons and remedies.
@@ -306,7 +306,7 @@ def _of_base(analysis: Analysis) -> str:
 
 
 def _brief(report: Report, width: int, among: int) -> Iterator[Line]:
-    """Yield the first screen of a report, and the answers for the groups that were asked for."""
+    """Yield the first screen of a report, and the answers for requested groups."""
     yield from overview_lines(report, width, among)
     if report.analysis is not None:
         yield from _groups(report.analysis, width)
@@ -354,6 +354,13 @@ def _stresses(analysis: Analysis, width: int, *, verbose: bool) -> Iterator[Line
         yield Line(f"  and {len(stresses) - len(shown)} more: -vv lists them, with components")
 
 
+def _rank(analysis: Analysis, width: int) -> Iterator[Line]:
+    """Yield the section on the rank decision and the closure of the loops."""
+    yield from _section("How this was decided", width)
+    for sentence in reasons(analysis):
+        yield from (Line(text) for text in wrapped(sentence, width, "  ", "    "))
+
+
 def _help(text: str, width: int) -> Iterator[Line]:
     """Yield a finding's help: the first line wrapped, the following ones unchanged, as they are to be pasted."""
     sentence, *to_paste = text.splitlines()
@@ -373,7 +380,7 @@ def _findings(findings: Sequence[Finding], width: int, *, verbose: bool = False)
         yield Line()
         yield Line(f"{first.severity} {first.code} {first.name}", SEVERITY_STYLES[first.severity])
         for k, finding in enumerate(group):
-            yield from (Line(text) for text in wrapped(_placed(finding), width, "  ", "    "))
+            yield from (Line(text) for text in wrapped(_located_message(finding), width, "  ", "    "))
             if helps and finding.help in helps and finding.help not in helps[k + 1 :]:
                 yield from _help(finding.help, width)
         if len(group) < len(every):
@@ -384,7 +391,10 @@ def _findings(findings: Sequence[Finding], width: int, *, verbose: bool = False)
 def finding_text(finding: Finding) -> str:
     """Return one finding with its help as plain text."""
     heading = f"{finding.severity} {finding.code} {finding.name}"
-    lines = [Line(heading), *(Line(text) for text in wrapped(_placed(finding), PLAIN_WIDTH, "  ", "    "))]
+    lines = [
+        Line(heading),
+        *(Line(text) for text in wrapped(_located_message(finding), PLAIN_WIDTH, "  ", "    ")),
+    ]
     if finding.help and finding.help not in finding.message:
         lines += _help(finding.help, PLAIN_WIDTH)
     return plain_text(lines)
@@ -396,7 +406,7 @@ def failure_text(report: Report) -> str:
     return "\n".join([f"{findings_summary([report])} in {report.source}", verdict(report), "", *failing])
 
 
-def _placed(finding: Finding) -> str:
+def _located_message(finding: Finding) -> str:
     """Return the message with its file and line in front, unless it starts with them, as for unusable input."""
     file = relative_path(finding.file)
     place = f"{file}:{finding.line}: " if finding.line else f"{file}: " if file else ""
@@ -537,13 +547,6 @@ def _misfits(report: Report, width: int) -> Iterator[Line]:
         yield from (Line(line) for line in wrapped(sentence, width, "  ", "      "))
 
 
-def _rank(analysis: Analysis, width: int) -> Iterator[Line]:
-    """Yield the section on the rank decision and the closure of the loops."""
-    yield from _section("How this was decided", width)
-    for sentence in reasons(analysis):
-        yield from (Line(text) for text in wrapped(sentence, width, "  ", "    "))
-
-
 def _kinds(analysis: Analysis, pfaffian: int) -> str:
     """Return the ranks of holonomic and nonholonomic rows, and the rank deficit they share (wojtyra2013 §4.2)."""
     own = (analysis.rank_holonomic, analysis.rank_pfaffian)
@@ -603,7 +606,7 @@ def _gap(gap: float) -> str:
 
 
 def fix_lines(reports: Sequence[Report], width: int, *, unsafe: bool = True) -> Iterator[Line]:
-    """Yield a heading with the numbers, a line on each mended finding, and the reasons for what was not mended.
+    """Yield a heading with the numbers, a line on each mended finding, and the reasons why others were not mended.
 
     Without ``unsafe`` the heading names the rules among the rest that have an unsafe fix.
     """

@@ -124,7 +124,7 @@ def _lines(settings: Settings) -> Iterator[str]:
     yield f"configuration: {settings.file or 'none above this file'}"
     for name, (value, origin) in settings.values.items():
         unset = value in (None, "", (), {})
-        shown = _UNSET.get(name, "none") if unset else _shown(value)
+        shown = _UNSET.get(name, "none") if unset else _setting_text(value)
         yield f"{name}: {shown} ({DEFAULT if unset else origin})"
     for ignore in settings.ignores:
         files = "" if ignore.files == "*" else f" in {ignore.files}"
@@ -132,7 +132,7 @@ def _lines(settings: Settings) -> Iterator[str]:
         yield f"ignored: {ignore.rule} for {ignore.element}{files}, because {ignore.reason} ({place})"
 
 
-def _shown(value: Any) -> str:
+def _setting_text(value: Any) -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"{name} = {entry}" for name, entry in value.items())
     return str(value) if isinstance(value, str | float) else ", ".join(value)
@@ -162,18 +162,18 @@ def installation_lines(found: Installation, width: int = PLAIN_WIDTH) -> Iterato
     verdict = "WORKS" if found.works else "IS BROKEN"
     title = f"mbplugin {found.version} {verdict}: Python {found.python}, {found.system}"
     yield from (Line(text, "bold") for text in wrapped(title, width, "", "  "))
-    yield from _listed("core", ", ".join(map(_named, filter(_works, found.core))), width)
+    yield from _row("core", ", ".join(map(_named, filter(_works, found.core))), width, _NAMES)
     if working := ", ".join(map(_named, filter(_works, found.optional))):
-        yield from _listed("optional", working, width)
+        yield from _row("optional", working, width, _NAMES)
     if complete := ", ".join(one.name for one in found.extras if not one.lacks):
-        yield from _listed("extras", complete, width)
-    yield from _listed("git", f"{_said(found.git)}; display: {_said(found.display)}", width)
-    yield from _listed("browser", _said(found.browser), width)
-    yield from _listed("caches", _kept(found.caches), width)
+        yield from _row("extras", complete, width, _NAMES)
+    yield from _row("git", f"{_part_text(found.git)}; display: {_part_text(found.display)}", width, _NAMES)
+    yield from _row("browser", _part_text(found.browser), width, _NAMES)
+    yield from _row("caches", _caches_text(found.caches), width, _NAMES)
     for package in (*found.core, *found.optional):
         # what is only not installed is listed with the command for it
         if package.installed and not package.works:
-            yield from _listed("broken", f"{package.name} {package.reason}", width)
+            yield from _row("broken", f"{package.name} {package.reason}", width, _NAMES)
     for name, command in _wanted(found):
         # a command stays on one line, to be copied
         yield Line(f"  {f'no {name}':<{_NAMES}} {command}", "yellow", 2 + _NAMES)
@@ -191,10 +191,6 @@ def _wanted(found: Installation) -> Iterator[tuple[str, str]]:
             yield package.name, command_for((package.name,))
 
 
-def _listed(name: str, text: str, width: int) -> Iterator[Line]:
-    yield from map(Line, wrapped(text, width, f"  {name:<{_NAMES}} ", " " * (_NAMES + 3)))
-
-
 def _works(package: Package) -> bool:
     return package.works
 
@@ -203,11 +199,11 @@ def _named(package: Package) -> str:
     return f"{package.name} {package.version}".strip()
 
 
-def _said(one: Facility) -> str:
+def _part_text(one: Facility) -> str:
     return one.what if one.works else f"no, {one.what}"
 
 
-def _kept(caches: Sequence[Cache]) -> str:
+def _caches_text(caches: Sequence[Cache]) -> str:
     if not caches:
         return "no folder for them"
     sizes = [f"{one.content} {_state(one)}" for one in caches]
@@ -244,7 +240,7 @@ def initialization_lines(
     yield from _row("to write" if dry_run else "written", ", ".join(new) or "nothing", width)
     for one in files:
         if one.exists:
-            rest = _place(one.name) if one.addition else "it has all"
+            rest = _where_to_add(one.name) if one.addition else "it has all"
             yield from _row("exists", f"{one.name}, left as it is; {rest}", width)
             # to be copied
             yield from (Line(f"    {line}", "yellow") for line in one.addition.splitlines())
@@ -268,7 +264,7 @@ def _reasons(name: str, reasons: Sequence[tuple[str, str]], width: int) -> Itera
         yield from _row("", f"and {len(reasons) - _MOST_FILES} more (--output-format json has all)", width)
 
 
-def _place(name: str) -> str:
+def _where_to_add(name: str) -> str:
     return "add to it, above its first table:" if name == "mbplugin.toml" else "add to it:"
 
 
@@ -295,5 +291,6 @@ def _next(found: Survey, files: Sequence[NewFile], dry_run: bool, width: int) ->
     yield from _row("next", words, width)
 
 
-def _row(name: str, text: str, width: int) -> Iterator[Line]:
-    yield from map(Line, wrapped(text, width, f"  {name:<{_FIRST_COLUMN}} ", " " * (_FIRST_COLUMN + 3)))
+def _row(name: str, text: str, width: int, column: int = _FIRST_COLUMN) -> Iterator[Line]:
+    """Yield a named text; the first column is ``column`` characters wide."""
+    yield from map(Line, wrapped(text, width, f"  {name:<{column}} ", " " * (column + 3)))

@@ -20,16 +20,15 @@ from mbplugin.dynamics import body_accelerations, newton_euler
 from mbplugin.dynamics.absolute import absolute_equations
 from mbplugin.joint_reactions import spring_loads
 from mbplugin.joint_reactions.flexible import read_stiffness, resolve
-from mbplugin.joint_reactions.statics import System, build_system
-from mbplugin.joint_reactions.stiffness import Applied, coverage, joint_rows, rows_at_joint, stated_elements
+from mbplugin.joint_reactions.statics import System, build_system, joint_rows, rows_at_joint
+from mbplugin.joint_reactions.stiffness import Applied, coverage, stated_elements
 from mbplugin.model.mechanism import Coupling, Driver, Lock
 from mbplugin.model.mechanism.kinematics import forward
 from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.scene import Load
 from mbplugin.model.spatial import COMPONENTS, AnyArray, Array
 from mbplugin.simulation.friction import Handling
-from mbplugin.simulation.trajectory import Samples, StatedStiffness
-from mbplugin.simulation.trajectory.axis import Held
+from mbplugin.simulation.trajectory import Held, Samples, StatedStiffness
 
 if TYPE_CHECKING:
     from mbplugin.joint_reactions.flexible import StiffnessLike

@@ -20,7 +20,7 @@ from mbplugin.simulation.trajectory import Samples
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from mbplugin.simulation.trajectory.axis import PointMotion
+    from mbplugin.simulation.trajectory import PointMotion
     from mbplugin.simulation.trajectory.wrenches import AxisForces, JointWrenches
 
 
@@ -205,7 +205,7 @@ class Trajectory(Samples, Result):
         BadNumber
             Not three finite numbers.
         """
-        from mbplugin.simulation.trajectory.axis import PointMotion, body_motions
+        from mbplugin.simulation.trajectory import PointMotion, body_motions
 
         self._require(body, tuple(self.mechanism.body_index), "body")
         try:

@@ -20,7 +20,7 @@ from mbplugin.model.spatial import Array
 from mbplugin.phrases import listed
 from mbplugin.readers import ModelSource, model_of
 from mbplugin.readers.paths import named_package
-from mbplugin.simulation.trajectory.axis import BodyMotions, body_motions
+from mbplugin.simulation.trajectory import BodyMotions, body_motions
 from mbplugin.stopping.outcome import StopReport
 from mbplugin.stopping.sweep.plan import SweepPlan, stopper_of
 from mbplugin.stopping.table import StoppingTable
