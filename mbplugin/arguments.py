@@ -9,11 +9,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, wraps
 from inspect import Parameter, Signature, getdoc, signature, unwrap
 from numbers import Integral, Real
-from typing import Any, NamedTuple, ParamSpec, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar, get_args
 
 from mbplugin.errors import BadUsage
 from mbplugin.model import library_model
 from mbplugin.phrases import cut_short, listed
+
+if TYPE_CHECKING:
+    from mbplugin.vocabulary import Described
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -233,12 +236,20 @@ def _read_named(function: Callable[..., Any], given: int, kwargs: Mapping[str, A
     return found
 
 
-def _other_argument(function: Callable[..., Any], written: str, names: Sequence[str]) -> str:
-    """Return a remedy with the argument that is meant by an unknown one, else with all arguments."""
-    from mbplugin.vocabulary import Described, described_entries, meant, proposal
+def described_arguments(function: Callable[..., Any]) -> list[Described]:
+    """Return the arguments of a checked function with their descriptions, those of its shared arguments included."""
+    from mbplugin.vocabulary import Described, described_entries
 
     texts = described_entries(_description(function))
-    known = [Described(name, texts.get(name, "")) for name in names]
+    kinds = _parameters(function).items()
+    return [Described(n, texts.get(n, "")) for n, (p, _) in kinds if p.kind is not p.VAR_POSITIONAL]
+
+
+def _other_argument(function: Callable[..., Any], written: str, names: Sequence[str]) -> str:
+    """Return a remedy with the argument that is meant by an unknown one, else with all arguments."""
+    from mbplugin.vocabulary import meant, proposal
+
+    known = [one for one in described_arguments(function) if one.name in names]
     return proposal(meant(written, known, _ELSEWHERE)) or f"known names are {listed(sorted(names), 16)}"
 
 

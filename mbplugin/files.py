@@ -303,6 +303,8 @@ def _meant(path: Path) -> str:
         return (
             f"write --xacro-arg {argument[1]}={argument[2]} (xacro_args={{{argument[1]!r}: {argument[2]!r}}})"
         )
+    if re.fullmatch(r"[\w./]+=[-+\w.]*", str(path)):
+        return f"join values with commas, as in --q NAME=VALUE,{path}"
     if path.name.strip("/") in _OF_ROS:
         return "pipe the text of the parameter or topic to mbplugin with - for FILE"
     try:
@@ -313,6 +315,9 @@ def _meant(path: Path) -> str:
         names = []
     written = path.name.lower()
     close = sorted(name for name in names if written and name.lower().startswith(f"{written}."))
+    # the same name with another ending
+    stem = written.partition(".")[0]
+    close = close or sorted(name for name in names if stem and name.lower().partition(".")[0] == stem)
     if not close:
         from difflib import get_close_matches
 

@@ -75,7 +75,7 @@ _INSTEAD = {
 #: Expressions for what results do not have as a method.
 _PRINTED = dict.fromkeys(("print", "summary", "describe", "pprint", "display", "report"), "print(result)")
 #: Expressions for what a scene or a mechanism does not have as an attribute.
-_COMPUTED = {
+COMPUTED = {
     **dict.fromkeys(("nq", "n_q"), "len(scene.mechanism.q_names)"),
     **dict.fromkeys(("dof", "dofs", "mobility", "nv", "ndof"), "mb.analyze(scene).mobility"),
     **dict.fromkeys(("njoints", "njnt", "num_joints", "n_joints"), "len(scene.mechanism.pairs)"),
@@ -170,7 +170,7 @@ def _meant(owner: object, name: str, part: str) -> str:
 
     expressions = {**_PRINTED, **_WRITTEN_FILES} if isinstance(owner, Result) else {}
     if type(owner).__name__ in ("Scene", "Mechanism"):
-        expressions = _COMPUTED
+        expressions = COMPUTED
     if written := expressions.get(name):
         return f"write {written}" if re.search(r"[(\[.]", written) else f"did you mean {written!r}?"
     known = _described(owner)
@@ -184,7 +184,7 @@ def _meant(owner: object, name: str, part: str) -> str:
         return proposal(found)
     if written := meant_by(name, expressions):
         return f"write {written}"
-    if functions := leads_to(name, [one for one in public() if one.name.islower()]):
+    if functions := leads_to(name, [one for one in public() if one.name.islower()], is_named=True):
         return f"write {' or '.join(f'mb.{one}(…)' for one in functions)}"
     return f"known names are {listed(sorted(one.name for one in known if '.' not in one.name), 16)}"
 

@@ -297,20 +297,17 @@ _INTENDED = {
         "lint",
     ),
     **dict.fromkeys(("compile", "save", "write"), "close"),
-    **dict.fromkeys(("jacobian", "jacobians", "constraints"), "matrix"),
+    "constraints": "matrix",
     **dict.fromkeys(("fk", "forward-kinematics", "forward_kinematics"), "mb.forward_kinematics(FILE)"),
     **dict.fromkeys(
         ("rnea", "id", "inverse-dynamics", "inverse_dynamics", "torque", "torques", "actuation"),
         "mb.inverse_dynamics(FILE)",
     ),
+    **dict.fromkeys(("jacobian", "jacobians"), "mb.jacobian(FILE, LINK)"),
     **dict.fromkeys(("crba", "mass-matrix", "mass_matrix"), "mb.mass_matrix(FILE)"),
     **dict.fromkeys(("gravity", "bias", "nle", "gravcomp", "gravity-compensation"), "mb.bias_forces(FILE)"),
     **dict.fromkeys(
         ("merge", "combine", "join", "attach"), "lint NAME.scene.toml, with a [[model]] table for each"
-    ),
-    **dict.fromkeys(
-        ("ik", "inverse-kinematics"),
-        "lint --q NAME=VALUE with a pose from elsewhere: none is computed from a target",
     ),
     **dict.fromkeys(("brake", "brakes", "halt", "stopping"), "estop"),
     "linearize": "modes",
@@ -334,7 +331,7 @@ _INSTEAD: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("--seconds", "-t", "--end", "--length"), ("--duration",)),
     "-h": ("--step",),
     **dict.fromkeys(("--steps", "--nsteps", "--n-steps", "--num-steps", "--frames"), ("--duration S",)),
-    **dict.fromkeys(("--config-q", "-q", "--initial", "--init", "--start", "--state"), ("--q",)),
+    **dict.fromkeys(("--config-q", "--initial", "--init", "--start", "--state"), ("--q",)),
     **dict.fromkeys(("--keyframe", "--key", "--home", "--named-pose"), ("--q NAME=VALUE",)),
     **dict.fromkeys(("--method", "--solver"), ("--integrator",)),
     **dict.fromkeys(
@@ -364,6 +361,7 @@ _INSTEAD: dict[str, tuple[str, ...]] = {
     "--cat": ("--category",),
     "--min-severity": ("--fail-on",),
     "--rtol-rank": ("--tolerance",),
+    **dict.fromkeys(("--tolerance", "--tol"), ("--tolerance", "--rtol")),
     **dict.fromkeys(("--external-force", "--external-forces"), ("--load",)),
     **dict.fromkeys(("--headless", "--offscreen", "--no-gui"), ("--picture robot.png",)),
     **dict.fromkeys(
@@ -531,9 +529,11 @@ def usage_sentence(error: Any, arguments: Sequence[str], whole: Callable[[], typ
     message = _with_near_options(f"{command}: {message[:1].lower()}{message[1:]}")
     if meant := _intended(message, error, arguments, whole):
         return ended(f"{message.partition(';')[0]}; write {meant}")
+    if absent := _absent(message, error, whole):
+        return ended(f"{message.partition(';')[0]}; {absent}")
     remedy = (
         _at_revisions(message, arguments)
-        or _joined_value(message, arguments)
+        or _joined_value(message, arguments, error.ctx)
         or _remedy(message, command, arguments)
     )
     return message if message.endswith("?") else ended(f"{message}; {remedy}")
@@ -563,9 +563,8 @@ def _intended(message: str, error: Any, arguments: Sequence[str], whole: Callabl
     of_group = not error.ctx or error.ctx.parent is None
     if of_group and first == "help" and rest and rest[0] not in (*COMMANDS, *_INTENDED):
         return "mbplugin --help"
-    if of_group and first.startswith("-") and rest and rest[0] in COMMANDS and "no such option" in message:
-        # an option of the command stands before it
-        return " ".join(("mbplugin", *rest, *_INSTEAD.get(first, (first,))[:1]))
+    if of_group and first.startswith("-") and "no such option" in message and (moved := _moved(arguments)):
+        return moved
     unknown = "no such command" in message or "no such option" in message
     word = _INTENDED.get(first, "")
     if of_group and not word and "no such command" in message and "did you mean" not in message:
@@ -603,23 +602,72 @@ def _intended(message: str, error: Any, arguments: Sequence[str], whole: Callabl
         words = ("--ignore",)
     if instead := next(filter(None, (_with_value(word, value, error.ctx) for word in words)), ""):
         return instead
+    if instead := _by_letter(found[1], value, error.ctx):
+        return instead
+    if "did you mean" in message:
+        return ""
+    if instead := _of_other_command(spelt, value, error.ctx, whole):
+        return instead
     # a word that is known, but not for this command, leads to nothing
-    return "" if words or "did you mean" in message else _option_like(spelt, value, error.ctx, whole)
+    return "" if words else _option_like(spelt, value, error.ctx)
+
+
+def _moved(arguments: Sequence[str]) -> str:
+    """Return a command line whose first options stand behind its command; empty if there is no command in it."""
+    place = next((k for k, word in enumerate(arguments) if word in COMMANDS or _is_model(word)), 0)
+    first, *values = arguments[:place] or ("",)
+    named = () if arguments[place] in COMMANDS else ("lint",)
+    options = (*_INSTEAD.get(first, (first,))[:1], *values)
+    return " ".join(("mbplugin", *named, *arguments[place:], *options)) if place else ""
+
+
+def _by_letter(letter: str, value: str, context: Any) -> str:
+    """Return the one option that a letter abbreviates: one that takes a value if there is one, else a flag."""
+    if not re.fullmatch("-[a-zA-Z]", letter):
+        return ""
+    is_flag = not value or _is_model(value)
+    own = [one for one in context.command.params if one.param_type_name == "option" and one.name != "help"]
+    names = [one.opts[0] for one in own if (one.is_flag or one.count) == is_flag]
+    begun = [name for name in names if name.startswith(f"-{letter.lower()}")]
+    whole = [name for name in begun if name == f"-{letter}"] or begun
+    return _with_value(whole[0], "" if is_flag else value, context) if len(whole) == 1 else ""
+
+
+def _of_other_command(option: str, value: str, context: Any, whole: Callable[[], typer.Typer]) -> str:
+    """Return the form of an option that another command has; empty if none has it."""
+    others = [name for name in _described_commands(whole)[1].get(option, ()) if name != context.info_name]
+    if len(others) > 1:
+        return f"it behind a command that has it: {listed(others, _OF_MANY)}"
+    line = f"mbplugin {others[0]} FILE {option} {value}".strip() if others else ""
+    return line and f"{line}: {context.info_name} has no such option"
+
+
+def _absent(message: str, error: Any, whole: Callable[[], typer.Typer]) -> str:
+    """Return what to do instead, for a command or an option of a subject that is absent here; else an empty text."""
+    from mbplugin.vocabulary import told
+
+    found = re.search(r"no such (command|option):? '?([^';]*)'?$", message)
+    if not found:
+        return ""
+    known = _described_commands(whole)[0] if found[1] == "command" else _described_options(error.ctx)
+    return told(found[2].strip("-"), known)
 
 
 def _command_like(word: str, rest: Sequence[str], whole: Callable[[], typer.Typer]) -> str:
     """Return the command line, the function or the option that a word in place of a command means; empty if unknown."""
-    from mbplugin.vocabulary import meant, public
+    from mbplugin.vocabulary import meant, misspelt, public, told
 
     commands, options = _described_commands(whole)
     intended = {known: word for known, word in _INTENDED.items() if word in COMMANDS}
     if owners := options.get(f"--{word}", ()):
         return f"--{word} behind a command that has it: {listed(owners, _OF_MANY)}"
+    functions = [one for one in public() if one.name.islower()]
+    if not misspelt(word, commands, intended) and told(word, (*commands, *functions)):
+        return ""
     if found := meant(word, commands, intended):
         name, *others = found
         line = " ".join(("mbplugin", name, *_arguments_of(name, word, rest)))
         return f"{line}, or {' or '.join(others)} instead of {name}" if others else line
-    functions = [one for one in public() if one.name.islower()]
     if found := meant(word, functions, {}):
         file = repr(rest[0]) if rest else "FILE"
         return f"{' or '.join(f'mb.{name}({file})' for name in found)} in Python, after import mbplugin as mb"
@@ -659,23 +707,63 @@ def _described_commands(whole: Callable[[], typer.Typer]) -> tuple[list[Describe
     return described, options
 
 
-def _option_like(option: str, value: str, context: Any, whole: Callable[[], typer.Typer]) -> str:
-    """Return the option that is meant by an unknown one of a command, or a command that has it; empty if unknown."""
-    from mbplugin.vocabulary import Described, leads_to
+#: Words of options of other programs for the file that is an argument here.
+_OF_FILES = "file model robot input"
+
+
+def _option_like(option: str, value: str, context: Any) -> str:
+    """Return the option that is meant by an unknown one of a command; empty if unknown."""
+    from mbplugin.vocabulary import Described, leads_to, told
+
+    known = _described_options(context)
+    word = option.strip("-")
+    for one in known:
+        if word in _choices(_record(context, one.name)):
+            return f"{one.name} {word}"
+    if line := _command_named(word, context):
+        return line
+    if told(word, known):
+        return ""
+    file, about = _argument(context)
+    names = leads_to(option, [*known, Described(_OF_FILES, about)])
+    if names[:1] == (_OF_FILES,) and (not value or _is_model(value)):
+        return f"{file} without an option: mbplugin {context.info_name} {value or file}"
+    found = [line for name in names if (line := _with_value(name, value, context))]
+    if not found:
+        # a value of a form that only one option has
+        alike = [one.name for one in known if _form(_record(context, one.name)).startswith("NAME=VALUE")]
+        return f"{alike[0]} {value}" if "=" in value and len(alike) == 1 else ""
+    first, *others = found
+    return f"{first}, or {' or '.join(one.partition(' ')[0] for one in others)}" if others else first
+
+
+def _command_named(word: str, context: Any) -> str:
+    """Return the command of which an unknown option has the name, such as ``--list-rules``; empty without one."""
+    core = [part for part in word.split("-") if part not in ("list", "show", "print", "do", "run", "get")]
+    named = {f"{name}{ending}": name for name in COMMANDS for ending in ("", "s")}
+    command = named.get("-".join(core), context.info_name)
+    return "" if command == context.info_name else f"mbplugin {command}"
+
+
+def _argument(context: Any) -> tuple[str, str]:
+    """Return the name of the first argument of a command, and its help text; ``FILE`` where it has none."""
+    found = next((one for one in context.command.params if one.param_type_name == "argument"), None)
+    return ("FILE", "") if found is None else ((found.metavar or "FILE").strip("…"), found.help or "")
+
+
+def _described_options(context: Any) -> list[Described]:
+    """Return the options of a command with their help texts and the forms of their values."""
+    from mbplugin.vocabulary import Described
 
     records = {one.opts[0]: one.get_help_record(context) for one in context.command.params}
     records = {name: record for name, record in records.items() if name.startswith("-") and record}
-    word = option.strip("-")
-    for name, record in records.items():
-        if word in _choices(record[0]):
-            return f"{name} {word}"
-    known = [Described(name, f"{text} {_form(record)}") for name, (record, text) in records.items()]
-    found = [line for name in leads_to(option, known) if (line := _with_value(name, value, context))]
-    if found:
-        first, *others = found
-        return f"{first}, or {' or '.join(one.partition(' ')[0] for one in others)}" if others else first
-    others = [name for name in _described_commands(whole)[1].get(option, ()) if name != context.info_name]
-    return f"mbplugin {others[0]} FILE {option}: {context.info_name} has no such option" if others else ""
+    return [Described(name, f"{text} {_form(record)}") for name, (record, text) in records.items()]
+
+
+def _record(context: Any, option: str) -> str:
+    """Return the first column of the help of an option."""
+    found = next(one for one in context.command.params if option in one.opts)
+    return str(found.get_help_record(context)[0])
 
 
 def _form(record: str) -> str:
@@ -710,6 +798,8 @@ def _with_value(word: str, value: str, context: Any) -> str:
     """Return an option with its value if the command has the option, and offers the value; else an empty text."""
     name, _, own = word.partition(" ")
     if name in _WORDS_OF:
+        if re.fullmatch(r"[-+\d.e]+(,[-+\d.e]+)+", value):
+            word = re.sub(r"\[.*\]", f"[{value.replace(',', ', ')}]", word)
         return word if _WORDS_OF[name] in ("", context.info_name) else ""
     option = next((one for one in context.command.params if name in one.opts), None)
     if option is not None and (own.isupper() or ":" in own or "." in own):
@@ -720,6 +810,9 @@ def _with_value(word: str, value: str, context: Any) -> str:
         return ""
     takes_one = not own and not (option.is_flag or option.count)
     form = _form(str(option.get_help_record(context)[0]))
+    is_number = type(option.default) in (int, float) or re.match("<(float|int)", form)
+    if takes_one and value and is_number and not _is_number(value):
+        return ""
     if takes_one and "=" in form.partition("|")[0] and not re.search("[=:]", value):
         return f"{word} {form}"
     if takes_one and name in ("--q", "--qd"):
@@ -753,6 +846,9 @@ def _remedy(message: str, command: str, arguments: Sequence[str]) -> str:
         # a long name with a single dash
         if f"no such option: {word[:2]}" in message and _has_one_dash(word):
             return f"write -{word}"
+    if "unexpected extra argument" in message and name in COMMANDS:
+        several = "one FILE to each call; " if any(map(_is_model, arguments[2:])) else ""
+        return f"give {several}values to options, for example {COMMANDS[name].example}"
     return f"see '{command} --help'"
 
 
@@ -775,7 +871,7 @@ def _has_one_dash(word: str) -> bool:
     return len(word) > 1 and word[0] == "-" and word[1] != "-"
 
 
-def _joined_value(message: str, arguments: Sequence[str]) -> str:
+def _joined_value(message: str, arguments: Sequence[str], context: Any) -> str:
     """Return a remedy for a value that is separated from its option; empty if there is none.
 
     Examples are ``--qd j0 1.5``, ``--qd j0=1 j1=2`` and ``--payload 5 kg``.
@@ -783,6 +879,9 @@ def _joined_value(message: str, arguments: Sequence[str]) -> str:
     if "unexpected extra argument" not in message:
         return ""
     for option, first, extra in zip(arguments, arguments[1:], (*arguments[2:], ""), strict=False):
+        flag = next((one for one in context.command.params if option in (*one.opts, *one.secondary_opts)), None)
+        if flag is not None and getattr(flag, "is_flag", False) and option != "--force" and f"({first}" in message:
+            return f"{option} takes no value: {flag.help}"
         if option == "--force" and f"({first}" in message:
             return "write --load BODY:FX,FY,FZ for a force; --force replaces files"
         if not option.startswith("--") or f"({extra}" not in message or first.startswith("--"):

@@ -171,7 +171,7 @@ SHELL: tuple[tuple[str, str], ...] = (
     (f"close {BAR} --format mjcf", "write --to mjcf"),
     (f"export {BAR} --to sdf", f"write mbplugin close {BAR} --to sdf"),
     (f"dof {BAR}", f"write mbplugin lint {BAR}"),
-    (f"jacobian {BAR}", f"write mbplugin matrix {BAR}"),
+    (f"jacobian {BAR}", f"write mb.jacobian({BAR!r}, LINK) in Python"),
     # words of ROS, MuJoCo, Pinocchio and Drake
     ("check_urdf robot.urdf", "write mbplugin lint robot.urdf"),
     ("verify-model robot.urdf", "write mbplugin lint robot.urdf"),
@@ -182,7 +182,7 @@ SHELL: tuple[tuple[str, str], ...] = (
     ("compile robot.urdf out.xml", "write mbplugin close robot.urdf --to mjcf --write out.xml."),
     ("fk robot.urdf", "write mb.forward_kinematics('robot.urdf') in Python"),
     ("rnea robot.urdf", "write mb.inverse_dynamics('robot.urdf') in Python"),
-    ("ik robot.urdf", "none is computed from a target"),
+    ("ik robot.urdf", "inverse kinematics is not computed here: state a pose as --q"),
     ("torque robot.urdf", "write mb.inverse_dynamics('robot.urdf') in Python"),
     ("lint robot.urdf --free-flyer", "write --base free"),
     ("lint robot.urdf --use_fixed_base", "write --base fixed"),
