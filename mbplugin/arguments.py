@@ -51,6 +51,8 @@ _ELSEWHERE = {
     "fixed": "base",
     **dict.fromkeys(("inplace", "in_place"), "dry_run"),
 }
+#: Names from other libraries for the model of a function.
+_OF_FILES = ("file", "path", "filename", "file_name", "robot", "urdf", "mjcf", "sdf", "xml", "input")
 #: Remedies for words of other libraries that no argument stands for.
 _REMEDIES = {
     "units": "results are in SI; texts state units, as in q={'j0': '30deg'}",
@@ -250,7 +252,9 @@ def _other_argument(function: Callable[..., Any], written: str, names: Sequence[
     from mbplugin.vocabulary import meant, proposal
 
     known = [one for one in described_arguments(function) if one.name in names]
-    return proposal(meant(written, known, _ELSEWHERE)) or f"known names are {listed(sorted(names), 16)}"
+    model = next((name for name in ("source", "mech", "model", "scene") if name in names), "")
+    elsewhere = {**_ELSEWHERE, **dict.fromkeys(_OF_FILES, model)}
+    return proposal(meant(written, known, elsewhere)) or f"known names are {listed(sorted(names), 16)}"
 
 
 def _read(function: Callable[..., Any], name: str, kind: Kind, value: object, form: str = "") -> object:

@@ -293,7 +293,7 @@ _ADDRESS = re.compile(r"(https?|ftp|file|package|model):/")
 _OF_ROS = ("robot_description", "robot_state_publisher")
 
 
-def _meant(path: Path) -> str:
+def remedy_for_missing(path: Path) -> str:
     """Return a question for the files beside a missing one that have its name with an ending, or a similar name."""
     scheme = _ADDRESS.match(str(path))
     if scheme:
@@ -305,6 +305,8 @@ def _meant(path: Path) -> str:
         )
     if re.fullmatch(r"[\w./]+=[-+\w.]*", str(path)):
         return f"join values with commas, as in --q NAME=VALUE,{path}"
+    if str(path).startswith("-"):
+        return "write options before '--', or ./ in front of such a file"
     if path.name.strip("/") in _OF_ROS:
         return "pipe the text of the parameter or topic to mbplugin with - for FILE"
     try:
@@ -324,7 +326,7 @@ def _meant(path: Path) -> str:
         lower = {name.lower(): name for name in sorted(names)}
         close = [lower[name] for name in get_close_matches(written, lower, n=1, cutoff=0.8)]
     if close:
-        return f"did you mean {' or '.join(map(repr, close[:2]))}?"
+        return f"did you mean {' or '.join(repr(str(path.parent / name)) for name in close[:2])}?"
     others = f": beside it are {', '.join(map(repr, sorted(names)[:3]))}" if names else ""
     return f"check the {'pattern' if glob.has_magic(path.name) else 'path'}{others}"
 
@@ -356,7 +358,7 @@ def read_bounded(path: Path, most: int = LONGEST) -> bytes:
                 raise _too_large(most, str(path))
             data = stream.read(most + 1)
     except FileNotFoundError:
-        raise UnreadableFile("no such file", where=str(path), remedy=_meant(path)) from None
+        raise UnreadableFile("no such file", where=str(path), remedy=remedy_for_missing(path)) from None
     except (OSError, ValueError) as error:
         # Windows reports a missing permission for a directory; pathlib's is_dir would raise for a name that is too long
         if os.path.isdir(path):  # noqa: PTH112

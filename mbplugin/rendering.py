@@ -52,7 +52,7 @@ _INSTEAD = {
     **dict.fromkeys(("redundant_constraints", "redundancies", "redundancy"), "degree_of_redundancy"),
     **dict.fromkeys(("last", "final", "end", "x", "state", "states", "history"), "q"),
     "write": "save",
-    **dict.fromkeys(("errors", "warnings", "notes", "issues", "messages"), "findings"),
+    **dict.fromkeys(("errors", "warnings", "notes", "issues", "messages", "codes"), "findings"),
     **dict.fromkeys(("ok", "passed", "success", "failed", "status"), "exit_code"),
     **dict.fromkeys(("t", "times", "stop_time"), "time"),
     **dict.fromkeys(("positions", "qpos", "angles"), "q"),

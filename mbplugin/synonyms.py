@@ -290,7 +290,7 @@ MODIFIERS = frozenset(
         r"\s+",
         "initial start begin joint current desired default total model robot arm mechanism new max maximum name num "
         "number count mode info type save show output enable disable add no run reset apply create remove check test "
-        "from to print report",
+        "from to at print report",
     )
 )
 #: Endings of inflected words and of derived ones, with the fewest letters before them; the first that fits is cut off.

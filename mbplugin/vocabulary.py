@@ -137,6 +137,9 @@ def misspelt(word: str, known: Sequence[Described], elsewhere: Mapping[str, str]
         return (written,)
     if same := next((one for one in spellings if one in names), None):
         return (same,)
+    if all(one in _meanings() for one in _words(word)):
+        # a word of the field is not misspelt: another form of it is meant, or another word
+        names = {name: one for name, one in names.items() if _words(name) == _words(word)}
     if near := only_near(_snake(word), names):
         return (near,)
     return tuple(get_close_matches(_snake(word), names, n=1, cutoff=_MISSPELT)) if len(word) > _PART else ()

@@ -15,7 +15,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from mbplugin.errors import BadUsage
-from mbplugin.files import require_replaceable
+from mbplugin.files import remedy_for_missing, require_replaceable
 from mbplugin.formats import ENDINGS
 from mbplugin.phrases import ended, listed
 from mbplugin.rendering import BINARY, format_of, require_agreement
@@ -407,6 +407,7 @@ _INSTEAD: dict[str, tuple[str, ...]] = {
         ("mbplugin server, which speaks on stdin and stdout",),
     ),
     "-w": ("--watch",),
+    **dict.fromkeys(("--help-all", "--usage", "--man", "-?"), ("--help",)),
     **dict.fromkeys(("--gravity", "--no-gravity", "-g"), ("gravity = [0, 0, 0] in a scene file",)),
     **dict.fromkeys(
         ("--speed", "--rate", "--omega", "estop --joint", "simulate --joint"), ("--qd NAME=VALUE",)
@@ -596,7 +597,9 @@ def _intended(message: str, error: Any, arguments: Sequence[str], whole: Callabl
     if _is_number(found[1][1:]) and (meant := _negative_number(arguments)):
         return meant
     spelt = found[1].replace("_", "-").lower() if found[1].startswith("--") else found[1]
-    words = _INSTEAD.get(f"{error.ctx.info_name} {spelt}") or _INSTEAD.get(spelt, ())
+    if spelt in {name for one in error.ctx.parent.command.params for name in one.opts}:
+        return f"mbplugin {spelt}"
+    words = _instead(spelt, error.ctx.info_name)
     if found[1] == "--exclude" and re.match(r"MB\d", value):
         # rules are ignored, files are excluded
         words = ("--ignore",)
@@ -610,6 +613,21 @@ def _intended(message: str, error: Any, arguments: Sequence[str], whole: Callabl
         return instead
     # a word that is known, but not for this command, leads to nothing
     return "" if words else _option_like(spelt, value, error.ctx)
+
+
+def _instead(option: str, command: str) -> Sequence[str]:
+    """Return our words for an option of another program, which may be shortened or switched off."""
+    if words := _INSTEAD.get(f"{command} {option}") or _INSTEAD.get(option, ()):
+        return words
+    begun = {words for known, words in _INSTEAD.items() if known.startswith(option)}
+    if len(option) > _ABBREVIATED and len(begun) == 1:
+        return begun.pop()
+    off = re.fullmatch(r"--(?:(?:no|without|disable|ignore)-(.+)|(.+?)-off)", option)
+    return _INSTEAD.get(f"--no-{off[1] or off[2]}", ()) if off else ()
+
+
+#: Shortest name of an option that may be an abbreviation, with its dashes.
+_ABBREVIATED = 6
 
 
 def _moved(arguments: Sequence[str]) -> str:
@@ -722,6 +740,9 @@ def _option_like(option: str, value: str, context: Any) -> str:
             return f"{one.name} {word}"
     if line := _command_named(word, context):
         return line
+    offering = [one.name for one in known if value and value in _choices(_record(context, one.name))]
+    if len(offering) == 1:
+        return f"{offering[0]} {value}"
     if told(word, known):
         return ""
     file, about = _argument(context)
@@ -755,14 +776,14 @@ def _described_options(context: Any) -> list[Described]:
     """Return the options of a command with their help texts and the forms of their values."""
     from mbplugin.vocabulary import Described
 
-    records = {one.opts[0]: one.get_help_record(context) for one in context.command.params}
+    records = {one.opts[0]: one.get_help_record(context) for one in context.command.get_params(context)}
     records = {name: record for name, record in records.items() if name.startswith("-") and record}
     return [Described(name, f"{text} {_form(record)}") for name, (record, text) in records.items()]
 
 
 def _record(context: Any, option: str) -> str:
     """Return the first column of the help of an option."""
-    found = next(one for one in context.command.params if option in one.opts)
+    found = next(one for one in context.command.get_params(context) if option in one.opts)
     return str(found.get_help_record(context)[0])
 
 
@@ -801,7 +822,7 @@ def _with_value(word: str, value: str, context: Any) -> str:
         if re.fullmatch(r"[-+\d.e]+(,[-+\d.e]+)+", value):
             word = re.sub(r"\[.*\]", f"[{value.replace(',', ', ')}]", word)
         return word if _WORDS_OF[name] in ("", context.info_name) else ""
-    option = next((one for one in context.command.params if name in one.opts), None)
+    option = next((one for one in context.command.get_params(context) if name in one.opts), None)
     if option is not None and (own.isupper() or ":" in own or "." in own):
         # a form to fill in
         return word
@@ -811,6 +832,11 @@ def _with_value(word: str, value: str, context: Any) -> str:
     takes_one = not own and not (option.is_flag or option.count)
     form = _form(str(option.get_help_record(context)[0]))
     is_number = type(option.default) in (int, float) or re.match("<(float|int)", form)
+    ending = Path(value).suffix.lower()
+    if takes_one and name in ("--output", "--save") and ending in _FILES:
+        # the ending says what the file holds
+        own_options = {one.name: one.opts[0] for one in context.command.params}
+        word = next((own_options[one] for one in _FILES[ending] if one in own_options), word)
     if takes_one and value and is_number and not _is_number(value):
         return ""
     if takes_one and "=" in form.partition("|")[0] and not re.search("[=:]", value):
@@ -841,10 +867,13 @@ def _remedy(message: str, command: str, arguments: Sequence[str]) -> str:
     if not name and first in COMMANDS:
         return f"write mbplugin {' '.join((first, *arguments[1:]))}"
     if "no such command" in message:
+        beside = remedy_for_missing(Path(first)) if first else ""
+        if beside.startswith("did you mean"):
+            return f"of files, {beside}"
         return f"the commands are {', '.join(COMMANDS)}"
     for word in arguments:
         # a long name with a single dash
-        if f"no such option: {word[:2]}" in message and _has_one_dash(word):
+        if f"no such option: {word[:2]}" in message and _has_one_dash(word) and len(word) > len("-n"):
             return f"write -{word}"
     if "unexpected extra argument" in message and name in COMMANDS:
         several = "one FILE to each call; " if any(map(_is_model, arguments[2:])) else ""
