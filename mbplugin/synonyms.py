@@ -1,4 +1,4 @@
-"""The words of the field: synonyms, fillers and endings, and the subjects that other programs have and this one has not."""
+"""The words of the field: synonyms, fillers and endings, and the subjects that are absent here."""
 
 from __future__ import annotations
 
@@ -78,6 +78,9 @@ select only enable include choose filter
 ignore skip disable suppress exclude omit mute without waive allow except whitelist
 rule code lint_rule diagnostic_code
 severity level fail threshold strict strictness
+note info hint information convention
+xlsx excel spreadsheet workbook
+diff patch suggest preview
 baseline reference golden earlier previous snapshot
 against reference compare_to previous earlier
 quiet silent terse mute
@@ -140,7 +143,7 @@ lock freeze block fix_joint fixed_joint frozen immobilize lock_joint fasten lock
 hold keep maintain clamp
 limit joint_limit range bound end_stop lower upper
 bound lower upper interval
-contact touch stance foot support contact_point
+contact touch stance foot feet support contact_point
 collision overlap interpenetration penetration self_collision
 event collision impact switch discontinuity zero_crossing
 impact collision impulse shock bump

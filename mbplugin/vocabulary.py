@@ -15,9 +15,8 @@ from importlib import import_module, resources
 from math import log
 from typing import Any, NamedTuple
 
-from mbplugin.synonyms import ABSENT, DOUBLING, ENDINGS, FILLERS, MAKERS, MODIFIERS, SETTERS, SYNONYMS
-
 from mbplugin.phrases import only_near
+from mbplugin.synonyms import ABSENT, DOUBLING, ENDINGS, FILLERS, MAKERS, MODIFIERS, SETTERS, SYNONYMS
 
 #: How well a word is matched by the same word, and by another one of its meaning.
 _SAME, _ALIKE = 1.0, 0.85
@@ -131,8 +130,10 @@ def misspelt(word: str, known: Sequence[Described], elsewhere: Mapping[str, str]
     from difflib import get_close_matches
 
     names = {one.name: one for one in known}
-    core = "_".join(part for part in _snake(word).split("_") if part not in FILLERS)
-    spellings = dict.fromkeys((word, word.lower(), _snake(word), core))
+    parts = [part for part in _snake(word).split("_") if part not in FILLERS]
+    # the number of redundant constraints is a number too, as a total or maximal one
+    narrowed = [part for part in parts if part not in MODIFIERS]
+    spellings = dict.fromkeys((word, word.lower(), _snake(word), "_".join(parts), "_".join(narrowed)))
     if written := next((elsewhere[one] for one in spellings if elsewhere.get(one) in names), None):
         return (written,)
     if same := next((one for one in spellings if one in names), None):
@@ -198,7 +199,11 @@ def _stated(thing: str, is_set: bool) -> str:
     tables = [Described(name, field.description or "") for name, field in fields.items()]
     found = meant(thing, tables, {})
     verb = "set" if is_set else "made"
-    return f"nothing is {verb} by a call: state {found[0]!r} in a scene file, whose keys 'mbplugin schema scene' lists" if found else ""
+    return (
+        f"nothing is {verb} by a call: state {found[0]!r} in a scene file, whose keys 'mbplugin schema scene' lists"
+        if found
+        else ""
+    )
 
 
 def _of_model(word: str) -> str:
@@ -319,7 +324,9 @@ def _indexed(one: Described) -> _Indexed:
         forms = {_joined(term) for term in text.split()} if is_listed else {*_forms(words)}
         for stem in forms:
             stems[stem] = _both(weight, stems.get(stem, 0.0))
-        for meaning in {meaning for stem in forms for meaning in _meanings().get(stem, ()) if not one.literal}:
+        for meaning in {
+            meaning for stem in forms for meaning in _meanings().get(stem, ()) if not one.literal
+        }:
             meanings[meaning] = _both(weight, meanings.get(meaning, 0.0))
     return _Indexed(one.name, frozenset(_words(one.name)), stems, meanings)
 

@@ -266,7 +266,7 @@ _GROUP = {option: group for group, options in _OPTIONS.items() for option in opt
 _INTENDED = {
     "film": "view",
     "monte-carlo": "sweep",
-    **dict.fromkeys(("help", "--list"), "--help"),
+    **dict.fromkeys(("help", "docs", "documentation", "manual", "man", "--list"), "--help"),
     **dict.fromkeys(("version", "-V", "-v"), "--version"),
     "--explain": "explain",
     **dict.fromkeys(("sim", "step", "play", "physics", "motion"), "simulate"),
@@ -407,6 +407,7 @@ _INSTEAD: dict[str, tuple[str, ...]] = {
         ("mbplugin server, which speaks on stdin and stdout",),
     ),
     "-w": ("--watch",),
+    "--preview": ("--diff",),
     **dict.fromkeys(("--help-all", "--usage", "--man", "-?"), ("--help",)),
     **dict.fromkeys(("--gravity", "--no-gravity", "-g"), ("gravity = [0, 0, 0] in a scene file",)),
     **dict.fromkeys(
@@ -535,7 +536,7 @@ def usage_sentence(error: Any, arguments: Sequence[str], whole: Callable[[], typ
     remedy = (
         _at_revisions(message, arguments)
         or _joined_value(message, arguments, error.ctx)
-        or _remedy(message, command, arguments)
+        or _remedy(message, command, arguments, error.ctx)
     )
     return message if message.endswith("?") else ended(f"{message}; {remedy}")
 
@@ -590,7 +591,7 @@ def _intended(message: str, error: Any, arguments: Sequence[str], whole: Callabl
     typed = next((k for k, word in enumerate(arguments) if word.partition("=")[0] == found[1]), None)
     following = [] if typed is None else [arguments[typed].partition("=")[2], *arguments[typed + 1 :]]
     value = next((word for word in following[:2] if word and not word.startswith("-")), "")
-    if found[1] == "--explain":
+    if found[1] == "--explain" or (found[1].startswith("--explain") and re.match(r"MB\d", value)):
         return f"mbplugin explain {value or 'CODE'}"
     if found[1] in ("-f", "-i", "--file", "--input") and value and Path(value).is_file():
         return f"mbplugin {error.ctx.info_name} {value}"
@@ -605,7 +606,7 @@ def _intended(message: str, error: Any, arguments: Sequence[str], whole: Callabl
         words = ("--ignore",)
     if instead := next(filter(None, (_with_value(word, value, error.ctx) for word in words)), ""):
         return instead
-    if instead := _by_letter(found[1], value, error.ctx):
+    if instead := _by_letter(found[1], value, error.ctx) or _with_part(spelt, value, error.ctx):
         return instead
     if "did you mean" in message:
         return ""
@@ -618,6 +619,9 @@ def _intended(message: str, error: Any, arguments: Sequence[str], whole: Callabl
 def _instead(option: str, command: str) -> Sequence[str]:
     """Return our words for an option of another program, which may be shortened or switched off."""
     if words := _INSTEAD.get(f"{command} {option}") or _INSTEAD.get(option, ()):
+        return words
+    joined = {known.replace("-", ""): words for known, words in _INSTEAD.items() if known.startswith("--")}
+    if words := joined.get(option.replace("-", ""), ()):
         return words
     begun = {words for known, words in _INSTEAD.items() if known.startswith(option)}
     if len(option) > _ABBREVIATED and len(begun) == 1:
@@ -640,15 +644,32 @@ def _moved(arguments: Sequence[str]) -> str:
 
 
 def _by_letter(letter: str, value: str, context: Any) -> str:
-    """Return the one option that a letter abbreviates: one that takes a value if there is one, else a flag."""
+    """Return the options that a letter abbreviates: those with a value if there is one, and flags if it is a file."""
     if not re.fullmatch("-[a-zA-Z]", letter):
         return ""
-    is_flag = not value or _is_model(value)
     own = [one for one in context.command.params if one.param_type_name == "option" and one.name != "help"]
-    names = [one.opts[0] for one in own if (one.is_flag or one.count) == is_flag]
-    begun = [name for name in names if name.startswith(f"-{letter.lower()}")]
-    whole = [name for name in begun if name == f"-{letter}"] or begun
-    return _with_value(whole[0], "" if is_flag else value, context) if len(whole) == 1 else ""
+    begun = {
+        one.opts[0]: one.is_flag or one.count for one in own if one.opts[0].startswith(f"-{letter.lower()}")
+    }
+    taking, flags = ([name for name, is_flag in begun.items() if is_flag == kind] for kind in (False, True))
+    taking = [name for name in taking if name == f"-{letter}"] or taking
+    found = [_with_value(name, value, context) for name in taking] if value else []
+    found += flags if not value or _is_model(value) else []
+    return " or ".join(filter(None, found)) if len(found) in (1, 2) else ""
+
+
+def _with_part(option: str, value: str, context: Any) -> str:
+    """Return the one option that a longer one begins or ends with, such as ``--plot`` for ``--plot-file``."""
+    names = [name for one in context.command.params for name in one.opts if name.startswith("--")]
+    found = [name for name in names if name.replace("-", "") == option.replace("-", "")]
+    found = found or [n for n in names if option.startswith(f"{n}-") or option.endswith(f"-{n[2:]}")]
+    line = _with_value(found[0], value, context) if len(found) == 1 else ""
+    return line if value or not line or not _takes_value(found[0], context) else ""
+
+
+def _takes_value(name: str, context: Any) -> bool:
+    option = next(one for one in context.command.params if name in one.opts)
+    return not (option.is_flag or option.count)
 
 
 def _of_other_command(option: str, value: str, context: Any, whole: Callable[[], typer.Typer]) -> str:
@@ -776,7 +797,7 @@ def _described_options(context: Any) -> list[Described]:
     """Return the options of a command with their help texts and the forms of their values."""
     from mbplugin.vocabulary import Described
 
-    records = {one.opts[0]: one.get_help_record(context) for one in context.command.get_params(context)}
+    records = {one.opts[0]: one.get_help_record(context) for one in context.command.params}
     records = {name: record for name, record in records.items() if name.startswith("-") and record}
     return [Described(name, f"{text} {_form(record)}") for name, (record, text) in records.items()]
 
@@ -837,6 +858,8 @@ def _with_value(word: str, value: str, context: Any) -> str:
         # the ending says what the file holds
         own_options = {one.name: one.opts[0] for one in context.command.params}
         word = next((own_options[one] for one in _FILES[ending] if one in own_options), word)
+    if takes_one and value and (choices := _choices(str(option.get_help_record(context)[0]))):
+        return f"{word} {value}" if value in choices else ""
     if takes_one and value and is_number and not _is_number(value):
         return ""
     if takes_one and "=" in form.partition("|")[0] and not re.search("[=:]", value):
@@ -847,10 +870,15 @@ def _with_value(word: str, value: str, context: Any) -> str:
     return f"{word} {value}".strip() if takes_one else word
 
 
-def _remedy(message: str, command: str, arguments: Sequence[str]) -> str:
+def _remedy(message: str, command: str, arguments: Sequence[str], context: Any) -> str:
     name = command.partition(" ")[2]
+    if found := re.search(r"option '(-[\w-]+)' does not take a value", message):
+        return f"write {found[1]} alone"
+    if len(arguments) > 1 and {*arguments[:2]} <= {*COMMANDS}:
+        return f"write one command, mbplugin {' '.join(arguments[1:])} or {arguments[0]} instead of {arguments[1]}"
     if (found := re.search(r"option '(-[\w-]+)' requires an argument", message)) and arguments[0] in COMMANDS:
-        value = _EXAMPLES.get(found[1], "VALUE")
+        offered = _choices(_record(context, found[1])) if context and context.parent else []
+        value = offered[0] if offered else _EXAMPLES.get(found[1], "VALUE")
         return f"write {found[1]} {value}, see 'mbplugin {arguments[0]} --help'"
     if name == "server" and "unexpected extra argument" in message:
         return "write mbplugin server, the editor names the files"
@@ -908,8 +936,15 @@ def _joined_value(message: str, arguments: Sequence[str], context: Any) -> str:
     if "unexpected extra argument" not in message:
         return ""
     for option, first, extra in zip(arguments, arguments[1:], (*arguments[2:], ""), strict=False):
-        flag = next((one for one in context.command.params if option in (*one.opts, *one.secondary_opts)), None)
-        if flag is not None and getattr(flag, "is_flag", False) and option != "--force" and f"({first}" in message:
+        flag = next(
+            (one for one in context.command.params if option in (*one.opts, *one.secondary_opts)), None
+        )
+        if (
+            flag is not None
+            and getattr(flag, "is_flag", False)
+            and option != "--force"
+            and f"({first}" in message
+        ):
             return f"{option} takes no value: {flag.help}"
         if option == "--force" and f"({first}" in message:
             return "write --load BODY:FX,FY,FZ for a force; --force replaces files"

@@ -138,8 +138,12 @@ class Quantities:
             return None
         if len(texts) == 1 and ":" not in texts[0]:
             if {"@", "="} & {*texts[0]}:
-                form, meant = f"MASS, or {_PAYLOAD}", _with_colon(texts[0])
-                raise BadUsage(f"--payload has {texts[0]!r}", expected=form, remedy=f"write --payload {meant}" if meant else "")
+                meant = _with_colon(texts[0])
+                raise BadUsage(
+                    f"--payload has {texts[0]!r}",
+                    expected=f"MASS, or {_PAYLOAD}",
+                    remedy=f"write --payload {meant}" if meant else "",
+                )
             return self.units.value(texts[0], "mass", "--payload has")
         return self.payloads(texts)
 

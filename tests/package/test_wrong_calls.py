@@ -158,7 +158,7 @@ SHELL: tuple[tuple[str, str], ...] = (
     ("envelope robot.urdf", "write mbplugin reactions robot.urdf --envelope MOTION"),
     (f"reactions {BAR} --envelope", "write --envelope VALUE"),
     (f"reactions {BAR} --units deg mm", "write --units deg,mm"),
-    (f"reactions {BAR} --units degrees", "deg, rev, m, cm"),
+    (f"reactions {BAR} --units gradians", "deg, rev, m, cm"),
     # found by people who typed a hundred other things
     (f"estop {ARM} --speed 1", "write --qd NAME=VALUE"),
     (f"estop {ARM} --joint j1", "write --qd NAME=VALUE"),
