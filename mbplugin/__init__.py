@@ -166,9 +166,12 @@ class _Folder(ModuleType):
 class _Package(ModuleType):
     def __setattr__(self, name: str, value: object) -> None:
         """Set an attribute; the import of a folder or a module of this package sets it as one."""
-        if type(value) is ModuleType:
+        if type(value) is ModuleType and value.__name__ == f"{__name__}.{name}":
             value.__class__ = _Folder
         super().__setattr__(name, value)
 
 
 sys.modules[__name__].__class__ = _Package
+# modules that this file imported
+for _name, _value in list(vars().items()):
+    setattr(sys.modules[__name__], _name, _value)

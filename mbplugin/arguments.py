@@ -40,6 +40,7 @@ ALIASES = {
 _ELSEWHERE = {
     **dict.fromkeys(("dq", "qvel", "v", "speed", "velocity", "velocities", "qdot", "vel"), "qd"),
     "a": "qdd",
+    "format": "to",
     **dict.fromkeys(
         ("qpos", "pose", "positions", "joint_positions", "angles", "configuration", "state"), "q"
     ),
@@ -225,7 +226,8 @@ def _read_named(function: Callable[..., Any], given: int, kwargs: Mapping[str, A
             remedy = _other_argument(function, written, names)
             if written in _OF_LOADING:
                 remedy = f"give it to mb.load(FILE, {written}=…), and the result to this function"
-            remedy = _REMEDIES.get(written, remedy)
+            if _ELSEWHERE.get(written) not in names:
+                remedy = _REMEDIES.get(written, remedy)
             raise _bad(function, f"there is no argument {written!r}", "", remedy)
         if name in found or name in names[:given]:
             raise _bad(function, f"{name!r} is given twice", "it once", "")

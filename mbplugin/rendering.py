@@ -53,7 +53,7 @@ _INSTEAD = {
     **dict.fromkeys(("last", "final", "end", "x", "state", "states", "history"), "q"),
     "write": "save",
     **dict.fromkeys(("errors", "warnings", "notes", "issues", "messages", "codes"), "findings"),
-    **dict.fromkeys(("ok", "passed", "success", "failed", "status"), "exit_code"),
+    **dict.fromkeys(("ok", "passed", "success", "failed", "status", "valid", "clean"), "exit_code"),
     **dict.fromkeys(("t", "times", "stop_time"), "time"),
     **dict.fromkeys(("positions", "qpos", "angles"), "q"),
     **dict.fromkeys(("velocities", "qvel", "speeds"), "qd"),
@@ -200,6 +200,8 @@ def _meant(owner: object, name: str, part: str) -> str:
         return proposal(found)
     if written := meant_by(name, expressions):
         return f"write {written}"
+    if any(one.name == name for one in public()):
+        return f"write mb.{name}(…)"
     if found := leads_to(name, known):
         return proposal(found)
     if functions := leads_to(name, [one for one in public() if one.name.islower()], is_named=True):

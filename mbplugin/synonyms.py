@@ -72,7 +72,7 @@ lint check validate verify inspect audit analyse examine review sanity diagnose 
 assess linter find_error
 analyze analysis mobility rank dof degree_of_freedom overconstraint redundancy gruebler grubler constraint_analysis
 finding issue problem warning error defect violation diagnostic
-fix repair correct mend autofix heal patch prettify
+fix repair correct mend autofix heal patch
 remedy cure suggestion advice recommendation
 select only enable include choose filter
 ignore skip disable suppress exclude omit mute without waive allow except whitelist
@@ -195,7 +195,7 @@ ABSENT = (
     ),
     (
         "motion_planning planner path_planning plan",
-        "planning, rrt, prm, ompl, moveit, collision free path, waypoints, roadmap, shortest path",
+        "planning, rrt, prm, ompl, moveit, collision free path, waypoints, roadmap",
         "paths are not planned here: give the finished motion as a profile of simulate, or start and end of a stop",
     ),
     (
@@ -209,13 +209,13 @@ ABSENT = (
         "sensors are not simulated here: results hold the exact motion and the joint forces",
     ),
     (
-        "gym env observation reward reinforcement_learning action_space observation_space",
+        "gym env reward reinforcement_learning action_space observation_space",
         "gymnasium, agent, episode, vectorized env, policy training, imitation, dataset",
         "there is no environment to step: mb.simulate(model, duration, controller=…) computes a whole motion",
     ),
     (
-        "reset_state set_state reset_simulation set_joint_state reset_joint_state save_state restore_state load_state "
-        "reset_data make_data create_data step_once reset_base",
+        "reset_state reset_simulation set_joint_state reset_joint_state save_state restore_state load_state "
+        "reset_data step_once reset_base",
         "restore, tick, advance, reset",
         "no state is kept between calls: give q and qd to the call, as in mb.simulate(model, 1.0, q={'JOINT': VALUE})",
     ),
@@ -225,13 +225,13 @@ ABSENT = (
         "nodes and topics are not served here: see docs/ros2.md for models, launch files and colcon test",
     ),
     (
-        "add_body create_multi_body create_collision_shape create_visual_shape add_joint add_frame add_link "
+        "add_body create_collision_shape create_visual_shape add_joint add_frame add_link "
         "remove_body append_model add_model_instance scene_graph diagram_builder finalize weld_frames",
         "create multibody, register, finalize, diagram, builder, spawn, instantiate",
         "models are not built step by step: state bodies, pairs and closures in a scene file, or in mb.Mechanism(…)",
     ),
     (
-        "derivatives gradient hessian autodiff regressor",
+        "derivatives gradient hessian autodiff",
         "partial derivatives, automatic differentiation, casadi, jax, symbolic, sensitivity, finite differences",
         "derivatives are not computed here, but mb.linearize gives those of the motion about a state of rest",
     ),
@@ -242,7 +242,7 @@ ABSENT = (
         "mb.forward_kinematics",
     ),
     (
-        "contact_points closest_points collision_pairs compute_collisions distance_query collision_detection "
+        "closest_points collision_pairs compute_collisions distance_query collision_detection "
         "overlapping_objects ray_cast bounding_box",
         "contact list, penetration, broadphase, fcl, signed distance, raycast, geometry pairs, aabb",
         "contacts of shapes are not searched for: mbplugin lint FILE --collisions reports links that overlap",

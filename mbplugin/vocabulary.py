@@ -69,7 +69,7 @@ def leads_to(word: str, known: Iterable[Described], is_named: bool = False) -> t
         At most three names.
     """
     indexed = [_indexed(one) for one in known]
-    terms = list(_terms(word[:_LONGEST], {stem for one in indexed for stem in one.stems}))
+    terms = list(_terms(word[:_LONGEST], {stem for one in indexed for stem in one.stems} - _compounds()))
     if not terms or not indexed:
         return ()
     matches = {term: [_match(term, one) for one in indexed] for term in terms}
@@ -92,7 +92,7 @@ def leads_to(word: str, known: Iterable[Described], is_named: bool = False) -> t
         return ()
     found = [name for ranked, score, name in scored if score >= _ENOUGH and ranked >= _NEARLY * best]
     if is_named or all(term.form in _modifiers() for term in terms):
-        covered = {one.name for one in indexed if _covered(one, terms)}
+        covered = {one.name for one in indexed if _covered(one, terms) > (_WHOLE if is_named else 0.0)}
         found = [name for name in found if name in covered]
     return tuple(found[:_MOST]) if len(found) <= _MOST or scored[0][1] >= _SURE else ()
 
@@ -157,7 +157,13 @@ def told(word: str, known: Sequence[Described]) -> str:
     """
     sentences = {name: sentence for name, _, sentence in ABSENT}
     found = leads_to(word, (*known, *(Described(name, text, literal=True) for name, text, _ in ABSENT)))
-    return sentences.get(found[0], "") if found else ""
+    if not found or found[0] not in sentences:
+        return ""
+    own = next(text for name, text, _ in ABSENT if name == found[0])
+    # only its own words: no corrected, completed or divided one
+    words = _words(word)
+    is_own = {*_forms(words)} & {*_words(own), *(_joined(term) for term in found[0].split())}
+    return sentences[found[0]] if is_own else ""
 
 
 def remedy_for_function(word: str, elsewhere: Mapping[str, str]) -> str:
@@ -197,13 +203,10 @@ def _stated(thing: str, is_set: bool) -> str:
             return f"nothing is set beforehand: give {found[0]}=… to mb.{name}(…)"
     fields = import_module("mbplugin.readers.scene_file").SceneFile.model_fields
     tables = [Described(name, field.description or "") for name, field in fields.items()]
-    found = meant(thing, tables, {})
+    if not (found := meant(thing, tables, {})):
+        return ""
     verb = "set" if is_set else "made"
-    return (
-        f"nothing is {verb} by a call: state {found[0]!r} in a scene file, whose keys 'mbplugin schema scene' lists"
-        if found
-        else ""
-    )
+    return f"nothing is {verb} by a call: state {found[0]!r} in a scene file ('mbplugin schema scene' lists its keys)"
 
 
 def _of_model(word: str) -> str:
@@ -308,6 +311,8 @@ _LITTLE, _UNKNOWN = 0.3, 0.6
 _HEAD = 1.4
 #: What the share of the words of a name that are matched adds, to decide between equal scores.
 _TIE = 0.2
+#: Share of the words of a name from which it is named as a whole.
+_WHOLE = 0.6
 #: What it adds that both are written as classes, or neither.
 _KIND = 0.15
 
@@ -456,6 +461,12 @@ def _meanings() -> dict[str, tuple[int, ...]]:
     for term in " ".join(name for name, _, _ in ABSENT).split():
         found.setdefault(_joined(term), ())
     return found
+
+
+@cache
+def _compounds() -> frozenset[str]:
+    """Return the names of absent subjects that have several words: a word of theirs alone is not completed to them."""
+    return frozenset(_joined(term) for name, _, _ in ABSENT for term in name.split() if "_" in term)
 
 
 def _joined(term: str) -> str:

@@ -313,7 +313,9 @@ _INTENDED = {
     "linearize": "modes",
     **dict.fromkeys(("list", "codes"), "rule"),
     **dict.fromkeys(("setup", "diagnose"), "doctor"),
-    **dict.fromkeys(("animate", "animation", "movie", "tree", "urdf_to_graphiz"), "view"),
+    **dict.fromkeys(
+        ("animate", "animation", "movie", "video", "mp4", "gif", "tree", "urdf_to_graphiz"), "view"
+    ),
     **dict.fromkeys(("configuration", "options", "show-config"), "config"),
     "completion": "--install-completion",
     "compare": "diff",
@@ -598,6 +600,8 @@ def _intended(message: str, error: Any, arguments: Sequence[str], whole: Callabl
     if _is_number(found[1][1:]) and (meant := _negative_number(arguments)):
         return meant
     spelt = found[1].replace("_", "-").lower() if found[1].startswith("--") else found[1]
+    # a letter with two dashes
+    spelt = spelt[1:] if re.fullmatch("--[a-z]", spelt) and spelt[1:] in _INSTEAD else spelt
     if spelt in {name for one in error.ctx.parent.command.params for name in one.opts}:
         return f"mbplugin {spelt}"
     words = _instead(spelt, error.ctx.info_name)
@@ -631,7 +635,7 @@ def _instead(option: str, command: str) -> Sequence[str]:
 
 
 #: Shortest name of an option that may be an abbreviation, with its dashes.
-_ABBREVIATED = 6
+_ABBREVIATED = 4
 
 
 def _moved(arguments: Sequence[str]) -> str:
@@ -720,6 +724,9 @@ def _arguments_of(command: str, word: str, rest: Sequence[str]) -> Sequence[str]
     formats = {**_FORMATS, **{one: one for one in _WRITTEN_BY_CLOSE.values()}}
     parts = re.split(r"[^a-z]+", word.lower())
     own = [_INSTEAD.get(f"{command} {one}", (one,))[0] for one in rest]
+    if command == "view":
+        written = {".mp4": "--film", ".gif": "--film", ".png": "--picture", ".jpg": "--picture"}
+        own = [f"{written.get(Path(one).suffix.lower(), '')} {one}".strip() for one in own]
     if command == "close" and len(parts) > 1 and parts[-1] in formats and "--to" not in own:
         return [*own, "--to", formats[parts[-1]]]
     return own
@@ -767,8 +774,9 @@ def _option_like(option: str, value: str, context: Any) -> str:
     if told(word, known):
         return ""
     file, about = _argument(context)
-    names = leads_to(option, [*known, Described(_OF_FILES, about)])
-    if names[:1] == (_OF_FILES,) and (not value or _is_model(value)):
+    own = _OF_FILES if file == "FILE" else file
+    names = leads_to(option, [*known, Described(own, about)])
+    if names[:1] == (own,) and (not value or _is_model(value) or file != "FILE"):
         return f"{file} without an option: mbplugin {context.info_name} {value or file}"
     found = [line for name in names if (line := _with_value(name, value, context))]
     if not found:
@@ -790,7 +798,11 @@ def _command_named(word: str, context: Any) -> str:
 def _argument(context: Any) -> tuple[str, str]:
     """Return the name of the first argument of a command, and its help text; ``FILE`` where it has none."""
     found = next((one for one in context.command.params if one.param_type_name == "argument"), None)
-    return ("FILE", "") if found is None else ((found.metavar or "FILE").strip("…"), found.help or "")
+    return (
+        ("FILE", "")
+        if found is None
+        else ((found.metavar or found.name.upper()).strip("…"), found.help or "")
+    )
 
 
 def _described_options(context: Any) -> list[Described]:

@@ -152,6 +152,11 @@ class Units:
         expected = EXAMPLES.get(dimension, "a number, such as 90deg or 35mm")
         if not owner:
             known = UNITS.get(dimension, {})
+            if re.fullmatch(r"\s*[-+]?\d+,\d+\D*", text):
+                point = text.strip().replace(",", ".")
+                raise BadUsage(
+                    f"{what} {text.strip()!r}", expected="a decimal point", remedy=f"write {point}"
+                )
             if dimension and known:
                 raise BadUsage(
                     f"{what} {text.strip()!r}, which has an unknown unit",

@@ -68,7 +68,7 @@ MISTAKES: tuple[tuple[tuple[str, ...], str], ...] = (
     (("view", BAR, "--picture", "a.bmp"), "expected .png or .jpg"),
     (("view", BAR, "--film", "a.gif"), "add --motion FILE or --stop"),
     (("engines", BAR, "--engine", "ode"), "expected some of pybullet, mujoco"),
-    (("lint", BAR, "--select", "MB999"), "--select names 'MB999', which no rule has; did you mean"),
+    (("lint", BAR, "--select", "MB999"), "--select names 'MB999', which no rule has; mbplugin rule lists"),
     (("lint", BAR, "--ignore", "redundant-constraint"), "did you mean 'redundant-constraints'?"),
     (("lint", BAR, "--extend-select", "zzz"), "mbplugin rule lists the rules"),
     (("lint", BAR, "--config", "select.toml"), "select.toml:1: ignore names 'MB999'"),
