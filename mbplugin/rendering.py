@@ -172,8 +172,8 @@ class _NoAttribute(AttributeError):
         self._part = part
 
     def __str__(self) -> str:
-        hidden = self.name.startswith("_")
-        return f"{self.args[0]}{'' if hidden else f'; {_meant(self.obj, self.name, self._part)}'}"
+        name = self.name or "_"
+        return f"{self.args[0]}{'' if name.startswith('_') else f'; {_meant(self.obj, name, self._part)}'}"
 
     def __reduce__(self) -> tuple[type[AttributeError], tuple[str]]:
         """Return the error with its message only, for other processes."""

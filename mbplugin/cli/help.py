@@ -604,7 +604,7 @@ def _intended(message: str, error: Any, arguments: Sequence[str], whole: Callabl
     spelt = spelt[1:] if re.fullmatch("--[a-z]", spelt) and spelt[1:] in _INSTEAD else spelt
     if spelt in {name for one in error.ctx.parent.command.params for name in one.opts}:
         return f"mbplugin {spelt}"
-    words = _instead(spelt, error.ctx.info_name)
+    words = tuple(_instead(spelt, error.ctx.info_name))
     if found[1] == "--exclude" and re.match(r"MB\d", value):
         # rules are ignored, files are excluded
         words = ("--ignore",)

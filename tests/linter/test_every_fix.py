@@ -246,10 +246,45 @@ def test_the_other_side_of_a_robot_is_no_misspelling(tmp_path: Path) -> None:
     assert file.read_text() == text
 
 
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("physics:mass =", "physics:mas ="),
+        ("physics:localPos0 =", "physics:localPso0 ="),
+        ("physics:axis =", "physics:axes ="),
+    ],
+)
+def test_a_misspelt_property_of_a_stage_is_corrected(right: str, wrong: str, tmp_path: Path) -> None:
+    pytest.importorskip("pxr")
+    text = four_bar()
+    # in a comment, in a string and in another prim it stays
+    comment = f'# {wrong} 1\n    custom string note = "{wrong} 2"\n'
+    place = text.rindex(right)
+    line = text.rindex("\n", 0, place) + 1
+    whole = text[:line] + comment + text[line:]
+    broken = whole[: place + len(comment)] + wrong + whole[place + len(comment) + len(right) :]
+    stage = tmp_path / "loop.usda"
+    stage.write_text(broken)
+    found = [f.message for f in mb.lint(stage).findings if f.code == "MB113"]
+    assert any(f"did you mean '{right[:-2]}'?" in message for message in found)
+    mb.fix(stage)
+    assert stage.read_text() == whole
+
+
+def test_a_property_of_another_schema_is_no_misspelling(tmp_path: Path) -> None:
+    pytest.importorskip("pxr")
+    stage = tmp_path / "loop.usda"
+    text = four_bar().replace("physics:mass =", "physics:thickness =", 1)
+    stage.write_text(text)
+    assert not [f for f in mb.lint(stage).findings if f.code == "MB113" and "did you mean" in f.message]
+
+
 #: Two links and a joint, in URDF and in SDF.
 ARM_OF_URDF = """<robot name="r">
   <link name="base"/>
-  <link name="upper_arm"><inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link>
+  <link name="upper_arm">
+    <inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>
+  </link>
   <joint name="shoulder" type="revolute">
     <parent link="base"/> <child link="upper_arm"/>
     <axis xyz="0 0 1"/><limit lower="-1" upper="1" effort="1" velocity="1"/>

@@ -67,8 +67,8 @@ REMEDIES: dict[str, Remedy] = {
     "MB113": Remedy(
         "safe",
         "corrects a tag or an attribute with one near match; removes repeated elements of which only the first counts",
-        f"{_XML}, SDF",
-        (of_xml.spelling,),
+        f"{_XML}, SDF, USD text",
+        (of_xml.spelling, of_text.corrected_property),
     ),
     "MB114": Remedy("safe", "writes the number as it is read", _XML, (of_xml.repaired_numbers,)),
     "MB116": Remedy("safe", "writes the computed side of the closure", _TEXT, (of_text.written_side,)),
