@@ -64,7 +64,8 @@ _INSTEAD = {
     **dict.fromkeys(("joints", "edges"), "pairs"),
     "links": "bodies",
     **dict.fromkeys(
-        ("is_overconstrained", "overconstrained", "redundant", "is_redundant"), "degree_of_redundancy"
+        ("is_overconstrained", "overconstrained", "overconstraints", "redundant", "is_redundant"),
+        "degree_of_redundancy",
     ),
     **dict.fromkeys(("model", "robot", "tree", "plant"), "mechanism"),
     **dict.fromkeys(("torques", "forces", "tau", "wrenches"), "reactions"),

@@ -200,7 +200,7 @@ ABSENT = (
     ),
     (
         "connect disconnect connection client physics_client is_connected",
-        "a physics server, port, tcp, udp, shared memory, socket, session, login, address, host, ip, online",
+        "port, tcp, udp, shared memory, socket, session, login, address, host, ip, online",
         "there is nothing to connect to: every function takes a file, a model or your own PyBullet client",
     ),
     (

@@ -312,7 +312,8 @@ _INTENDED = {
     **dict.fromkeys(("brake", "brakes", "halt", "stopping"), "estop"),
     "linearize": "modes",
     **dict.fromkeys(("list", "codes"), "rule"),
-    **dict.fromkeys(("setup", "diagnose"), "doctor"),
+    "diagnose": "doctor",
+    "setup": "init",
     **dict.fromkeys(
         ("animate", "animation", "movie", "video", "mp4", "gif", "tree", "urdf_to_graphiz"), "view"
     ),
@@ -322,6 +323,7 @@ _INTENDED = {
     "forces": "reactions",
     "watch": "lint --watch",
     "fix": "lint --fix",
+    "patch": "lint --diff",
     "envelope": "reactions --envelope MOTION",
 }
 #: What options of other programs mean here; of several words the first that the command has.
@@ -570,7 +572,11 @@ def _intended(message: str, error: Any, arguments: Sequence[str], whole: Callabl
     if of_group and first.startswith("-") and "no such option" in message and (moved := _moved(arguments)):
         return moved
     unknown = "no such command" in message or "no such option" in message
-    word = _INTENDED.get(first, "")
+    if of_group and unknown and rest and re.fullmatch(r"(?i)MB\d{3}", rest[0]):
+        return f"mbplugin explain {rest[0]}"
+    word = _INTENDED.get(
+        first, _INTENDED.get(first.removesuffix("es"), _INTENDED.get(first.removesuffix("s"), ""))
+    )
     if of_group and not word and "no such command" in message and "did you mean" not in message:
         return _command_like(first, rest, whole)
     if of_group and word.startswith("mb.") and unknown:
@@ -768,9 +774,6 @@ def _option_like(option: str, value: str, context: Any) -> str:
             return f"{one.name} {word}"
     if line := _command_named(word, context):
         return line
-    offering = [one.name for one in known if value and value in _choices(_record(context, one.name))]
-    if len(offering) == 1:
-        return f"{offering[0]} {value}"
     if told(word, known):
         return ""
     file, about = _argument(context)
@@ -863,6 +866,9 @@ def _with_value(word: str, value: str, context: Any) -> str:
     if option is None or not {*filter(None, re.split(r"\W", own))} <= {*offered}:
         return ""
     takes_one = not own and not (option.is_flag or option.count)
+    if not own and not takes_one and value and not _is_model(value):
+        # a flag has no use for the value
+        return ""
     form = _form(str(option.get_help_record(context)[0]))
     is_number = type(option.default) in (int, float) or re.match("<(float|int)", form)
     ending = Path(value).suffix.lower()
