@@ -18,7 +18,6 @@ from mbplugin.cli.help import (
     Command,
     make_app,
     named_command,
-    usage_sentence,
     with_force,
     with_format,
 )
@@ -30,6 +29,7 @@ from mbplugin.cli.report import (
     warnings_as_sentences,
     working,
 )
+from mbplugin.cli.usage import usage_sentence
 from mbplugin.errors import MbPluginError
 from mbplugin.phrases import visible
 from mbplugin.processes.supervised import INTERRUPTED
