@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from mbplugin.api import PUBLIC
 from mbplugin.version import __version__ as __version__
@@ -115,8 +117,6 @@ _MEANT = {
             "Parser",
             "MultibodyPlant",
             "World",
-            "Simulator",
-            "Environment",
             "Assembly",
             "System",
         ),
@@ -139,13 +139,9 @@ def __getattr__(name: str) -> Any:
         missing = f"module {__name__!r} has no attribute {name!r}"
         if name.startswith("_"):
             raise AttributeError(missing)
-        if name == "ik" or "inversekinematics" in name.replace("_", "").lower():
-            raise AttributeError(
-                f"{missing}; inverse kinematics is not computed here: state a pose as q={{'JOINT': VALUE}}"
-            )
-        from mbplugin.vocabulary import meant, proposal, public
+        from mbplugin.vocabulary import remedy_for_function
 
-        remedy = proposal(meant(name, public(), _MEANT))
+        remedy = remedy_for_function(name, _MEANT)
         listed = ", ".join(one for one in __all__ if one.islower())
         raise AttributeError(f"{missing}; {remedy or f'known names are {listed}'}")
     import importlib
@@ -155,3 +151,29 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted([*__all__, "__version__"])
+
+
+class _Folder(ModuleType):
+    """A folder of this package as its attribute: called as a function, it leads to the function that is meant."""
+
+    def __call__(self, *_: object, **__: object) -> NoReturn:
+        """Refuse the call."""
+        from mbplugin.vocabulary import remedy_for_function
+
+        folder = self.__name__.rpartition(".")[2]
+        remedy = remedy_for_function(folder, _MEANT) or "write mb.NAME(…), with a name of dir(mbplugin)"
+        raise TypeError(f"{self.__name__!r} is a module, not a function; {remedy}")
+
+
+class _Package(ModuleType):
+    def __setattr__(self, name: str, value: object) -> None:
+        """Set an attribute; the import of a folder or a module of this package sets it as one."""
+        if type(value) is ModuleType and value.__name__ == f"{__name__}.{name}":
+            value.__class__ = _Folder
+        super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
+# modules that this file imported
+for _name, _value in list(vars().items()):
+    setattr(sys.modules[__name__], _name, _value)

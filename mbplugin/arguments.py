@@ -9,11 +9,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, wraps
 from inspect import Parameter, Signature, getdoc, signature, unwrap
 from numbers import Integral, Real
-from typing import Any, NamedTuple, ParamSpec, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar, get_args
 
 from mbplugin.errors import BadUsage
 from mbplugin.model import library_model
 from mbplugin.phrases import cut_short, listed
+
+if TYPE_CHECKING:
+    from mbplugin.vocabulary import Described
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -37,6 +40,7 @@ ALIASES = {
 _ELSEWHERE = {
     **dict.fromkeys(("dq", "qvel", "v", "speed", "velocity", "velocities", "qdot", "vel"), "qd"),
     "a": "qdd",
+    "format": "to",
     **dict.fromkeys(
         ("qpos", "pose", "positions", "joint_positions", "angles", "configuration", "state"), "q"
     ),
@@ -48,6 +52,8 @@ _ELSEWHERE = {
     "fixed": "base",
     **dict.fromkeys(("inplace", "in_place"), "dry_run"),
 }
+#: Names from other libraries for the model of a function.
+_OF_FILES = ("file", "path", "filename", "file_name", "robot", "urdf", "mjcf", "sdf", "xml", "input")
 #: Remedies for words of other libraries that no argument stands for.
 _REMEDIES = {
     "units": "results are in SI; texts state units, as in q={'j0': '30deg'}",
@@ -220,7 +226,8 @@ def _read_named(function: Callable[..., Any], given: int, kwargs: Mapping[str, A
             remedy = _other_argument(function, written, names)
             if written in _OF_LOADING:
                 remedy = f"give it to mb.load(FILE, {written}=…), and the result to this function"
-            remedy = _REMEDIES.get(written, remedy)
+            if _ELSEWHERE.get(written) not in names:
+                remedy = _REMEDIES.get(written, remedy)
             raise _bad(function, f"there is no argument {written!r}", "", remedy)
         if name in found or name in names[:given]:
             raise _bad(function, f"{name!r} is given twice", "it once", "")
@@ -233,13 +240,23 @@ def _read_named(function: Callable[..., Any], given: int, kwargs: Mapping[str, A
     return found
 
 
-def _other_argument(function: Callable[..., Any], written: str, names: Sequence[str]) -> str:
-    """Return a remedy with the argument that is meant by an unknown one, else with all arguments."""
-    from mbplugin.vocabulary import Described, described_entries, meant, proposal
+def described_arguments(function: Callable[..., Any]) -> list[Described]:
+    """Return the arguments of a checked function with their descriptions, those of its shared arguments included."""
+    from mbplugin.vocabulary import Described, described_entries
 
     texts = described_entries(_description(function))
-    known = [Described(name, texts.get(name, "")) for name in names]
-    return proposal(meant(written, known, _ELSEWHERE)) or f"known names are {listed(sorted(names), 16)}"
+    kinds = _parameters(function).items()
+    return [Described(n, texts.get(n, "")) for n, (p, _) in kinds if p.kind is not p.VAR_POSITIONAL]
+
+
+def _other_argument(function: Callable[..., Any], written: str, names: Sequence[str]) -> str:
+    """Return a remedy with the argument that is meant by an unknown one, else with all arguments."""
+    from mbplugin.vocabulary import meant, proposal
+
+    known = [one for one in described_arguments(function) if one.name in names]
+    model = next((name for name in ("source", "mech", "model", "scene") if name in names), "")
+    elsewhere = {**_ELSEWHERE, **dict.fromkeys(_OF_FILES, model)}
+    return proposal(meant(written, known, elsewhere)) or f"known names are {listed(sorted(names), 16)}"
 
 
 def _read(function: Callable[..., Any], name: str, kind: Kind, value: object, form: str = "") -> object:

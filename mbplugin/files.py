@@ -319,7 +319,7 @@ _ADDRESS = re.compile(r"(https?|ftp|file|package|model):/")
 _OF_ROS = ("robot_description", "robot_state_publisher")
 
 
-def _meant(path: Path) -> str:
+def remedy_for_missing(path: Path) -> str:
     """Return a question for the files beside a missing one that have its name with an ending, or a similar name."""
     scheme = _ADDRESS.match(str(path))
     if scheme:
@@ -329,6 +329,10 @@ def _meant(path: Path) -> str:
         return (
             f"write --xacro-arg {argument[1]}={argument[2]} (xacro_args={{{argument[1]!r}: {argument[2]!r}}})"
         )
+    if re.fullmatch(r"[\w./]+=[-+\w.]*", str(path)):
+        return f"join values with commas, as in --q NAME=VALUE,{path}"
+    if str(path).startswith("-"):
+        return "write options before '--', or ./ in front of such a file"
     if path.name.strip("/") in _OF_ROS:
         return "pipe the text of the parameter or topic to mbplugin with - for FILE"
     try:
@@ -339,13 +343,16 @@ def _meant(path: Path) -> str:
         names = []
     written = path.name.lower()
     close = sorted(name for name in names if written and name.lower().startswith(f"{written}."))
+    # the same name with another ending
+    stem = written.partition(".")[0]
+    close = close or sorted(name for name in names if stem and name.lower().partition(".")[0] == stem)
     if not close:
         from difflib import get_close_matches
 
         lower = {name.lower(): name for name in sorted(names)}
         close = [lower[name] for name in get_close_matches(written, lower, n=1, cutoff=0.8)]
     if close:
-        return f"did you mean {' or '.join(map(repr, close[:2]))}?"
+        return f"did you mean {' or '.join(repr(str(path.parent / name)) for name in close[:2])}?"
     others = f": beside it are {', '.join(map(repr, sorted(names)[:3]))}" if names else ""
     return f"check the {'pattern' if glob.has_magic(path.name) else 'path'}{others}"
 
@@ -371,7 +378,7 @@ def read_bounded(path: Path, most: int = LONGEST) -> bytes:
                 raise _too_large(most, str(path))
             data = stream.read(most + 1)
     except FileNotFoundError:
-        raise UnreadableFile("no such file", where=str(path), remedy=_meant(path)) from None
+        raise UnreadableFile("no such file", where=str(path), remedy=remedy_for_missing(path)) from None
     except (OSError, ValueError) as error:
         # Windows reports a missing permission for a directory; pathlib's is_dir would raise for a name that is too long
         if os.path.isdir(path):  # noqa: PTH112

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Sequence, Sized
 from dataclasses import MISSING, Field, fields
+from importlib import import_module
 from math import ceil, floor, log10, prod
 from pathlib import PurePath
 from types import FunctionType
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 #: The words of a name: they begin with capitals, or are separated by digits and signs.
 WORD_IN_NAME = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
@@ -138,7 +139,10 @@ def one_line(value: object, name: object, facts: Iterable[object], kind: str = "
 
 
 def one_line_repr(kind: _Type) -> _Type:
-    """Give a dataclass a one-line ``repr``: the fields that differ from their defaults, large ones by their size."""
+    """Give a dataclass a one-line ``repr``: the fields that differ from their defaults, large ones by their size.
+
+    A class without ``__getattr__`` gets one too: an unknown attribute leads to the one that is meant.
+    """
 
     def line(value: Any) -> str:
         stated = [
@@ -148,7 +152,13 @@ def one_line_repr(kind: _Type) -> _Type:
         most = _LONGEST_LINE - len(type(value).__name__) - 2
         return f"{type(value).__name__}({cut_short(given, most)})"
 
+    def refuse(value: Any, name: str) -> NoReturn:
+        import_module("mbplugin.rendering").refuse_attribute(value, name)
+        raise AssertionError  # it always raises
+
     kind.__repr__ = line  # type: ignore[method-assign, assignment]
+    if not hasattr(kind, "__getattr__"):
+        kind.__getattr__ = refuse  # type: ignore[attr-defined]
     return kind
 
 

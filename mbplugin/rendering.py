@@ -52,8 +52,8 @@ _INSTEAD = {
     **dict.fromkeys(("redundant_constraints", "redundancies", "redundancy"), "degree_of_redundancy"),
     **dict.fromkeys(("last", "final", "end", "x", "state", "states", "history"), "q"),
     "write": "save",
-    **dict.fromkeys(("errors", "warnings", "notes", "issues", "messages"), "findings"),
-    **dict.fromkeys(("ok", "passed", "success", "failed", "status"), "exit_code"),
+    **dict.fromkeys(("errors", "warnings", "notes", "issues", "messages", "codes"), "findings"),
+    **dict.fromkeys(("ok", "passed", "success", "failed", "status", "valid", "clean"), "exit_code"),
     **dict.fromkeys(("t", "times", "stop_time"), "time"),
     **dict.fromkeys(("positions", "qpos", "angles"), "q"),
     **dict.fromkeys(("velocities", "qvel", "speeds"), "qd"),
@@ -64,7 +64,8 @@ _INSTEAD = {
     **dict.fromkeys(("joints", "edges"), "pairs"),
     "links": "bodies",
     **dict.fromkeys(
-        ("is_overconstrained", "overconstrained", "redundant", "is_redundant"), "degree_of_redundancy"
+        ("is_overconstrained", "overconstrained", "overconstraints", "redundant", "is_redundant"),
+        "degree_of_redundancy",
     ),
     **dict.fromkeys(("model", "robot", "tree", "plant"), "mechanism"),
     **dict.fromkeys(("torques", "forces", "tau", "wrenches"), "reactions"),
@@ -75,7 +76,7 @@ _INSTEAD = {
 #: Expressions for what results do not have as a method.
 _PRINTED = dict.fromkeys(("print", "summary", "describe", "pprint", "display", "report"), "print(result)")
 #: Expressions for what a scene or a mechanism does not have as an attribute.
-_COMPUTED = {
+COMPUTED = {
     **dict.fromkeys(("nq", "n_q"), "len(scene.mechanism.q_names)"),
     **dict.fromkeys(("dof", "dofs", "mobility", "nv", "ndof"), "mb.analyze(scene).mobility"),
     **dict.fromkeys(("njoints", "njnt", "num_joints", "n_joints"), "len(scene.mechanism.pairs)"),
@@ -88,7 +89,7 @@ _COMPUTED = {
         ("link", "body", "get_link", "getBodyId", "getFrameId", "GetBodyByName"),
         "scene.mechanism.bodies[scene.mechanism.body_index[NAME]]",
     ),
-    **dict.fromkeys(("qpos0", "q0", "neutral", "home", "qpos"), "scene.state.q"),
+    **dict.fromkeys(("qpos0", "q0", "neutral", "home", "qpos", "positions"), "scene.state.q"),
     **dict.fromkeys(("step", "rollout"), "mb.simulate(scene, 1.0)"),
     **dict.fromkeys(
         ("link_names", "body_names", "linkNames", "frame_names"),
@@ -158,19 +159,35 @@ def refuse_attribute(owner: object, name: str, part: str = "") -> NoReturn:
     if not name.startswith("_") and name in dir(type(owner)):
         # a property raised the error
         object.__getattribute__(owner, name)
-    remedy = "" if name.startswith("_") else f"; {_meant(owner, name, part)}"
-    raise AttributeError(
-        f"{type(owner).__name__!r} object has no attribute {name!r}{remedy}", name=name, obj=owner
-    )
+    raise _NoAttribute(owner, name, part)
+
+
+class _NoAttribute(AttributeError):
+    """The error for an unknown attribute; what is meant is searched for when the message is read, not before."""
+
+    # tracebacks show the name of what users catch
+    __module__, __qualname__ = "builtins", "AttributeError"
+
+    def __init__(self, owner: object, name: str, part: str) -> None:
+        super().__init__(f"{type(owner).__name__!r} object has no attribute {name!r}", name=name, obj=owner)
+        self._part = part
+
+    def __str__(self) -> str:
+        name = self.name or "_"
+        return f"{self.args[0]}{'' if name.startswith('_') else f'; {_meant(self.obj, name, self._part)}'}"
+
+    def __reduce__(self) -> tuple[type[AttributeError], tuple[str]]:
+        """Return the error with its message only, for other processes."""
+        return AttributeError, (str(self),)
 
 
 def _meant(owner: object, name: str, part: str) -> str:
     """Return the attribute or the expression that is meant by an attribute that an object does not have."""
-    from mbplugin.vocabulary import leads_to, meant, proposal, public
+    from mbplugin.vocabulary import leads_to, misspelt, proposal, public
 
     expressions = {**_PRINTED, **_WRITTEN_FILES} if isinstance(owner, Result) else {}
     if type(owner).__name__ in ("Scene", "Mechanism"):
-        expressions = _COMPUTED
+        expressions = COMPUTED
     if written := expressions.get(name):
         return f"write {written}" if re.search(r"[(\[.]", written) else f"did you mean {written!r}?"
     known = _described(owner)
@@ -180,11 +197,15 @@ def _meant(owner: object, name: str, part: str) -> str:
         known += [one._replace(name=f"{part}.{one.name}") for one in inside]
     places = {one.name.removeprefix(f"{part}."): one.name for one in known}
     elsewhere = {**places, **{word: places.get(instead, "") for word, instead in _INSTEAD.items()}}
-    if found := meant(name, known, elsewhere):
+    if found := misspelt(name, known, elsewhere):
         return proposal(found)
     if written := meant_by(name, expressions):
         return f"write {written}"
-    if functions := leads_to(name, [one for one in public() if one.name.islower()]):
+    if any(one.name == name for one in public()):
+        return f"write mb.{name}(…)"
+    if found := leads_to(name, known):
+        return proposal(found)
+    if functions := leads_to(name, [one for one in public() if one.name.islower()], is_named=True):
         return f"write {' or '.join(f'mb.{one}(…)' for one in functions)}"
     return f"known names are {listed(sorted(one.name for one in known if '.' not in one.name), 16)}"
 

@@ -18,11 +18,11 @@ from mbplugin.cli.help import (
     Command,
     make_app,
     named_command,
-    usage_sentence,
     with_force,
     with_format,
 )
 from mbplugin.cli.report import complain, emit, forget_stdout, keep_arguments, warnings_as_sentences, working
+from mbplugin.cli.usage import usage_sentence
 from mbplugin.errors import MbPluginError
 from mbplugin.phrases import visible
 from mbplugin.processes.supervised import INTERRUPTED

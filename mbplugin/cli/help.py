@@ -1,15 +1,13 @@
-"""The commands, and their help: grouped options, an example, commands by purpose; usage errors and output formats."""
+"""The commands, and their help: grouped options, an example, commands by purpose; output formats."""
 
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
-from difflib import SequenceMatcher
 from functools import partial, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, get_args, get_origin
+from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -17,12 +15,8 @@ from typer.core import TyperCommand, TyperGroup
 from mbplugin.errors import BadUsage
 from mbplugin.files import require_replaceable
 from mbplugin.formats import ENDINGS
-from mbplugin.phrases import ended, listed
 from mbplugin.rendering import BINARY, format_of, require_agreement
 from mbplugin.report import require_package
-
-if TYPE_CHECKING:
-    from mbplugin.vocabulary import Described
 
 
 class Entry(NamedTuple):
@@ -202,19 +196,6 @@ ALIASES = {
 }
 
 
-#: Messages of libraries about values, and their replacements.
-_WORDS = (
-    (r": Value error, ", ": "),
-    (r"Input should be a valid integer, .*", "expected a whole number"),
-    (r"Input should be a valid number, .*", "expected a number"),
-    (r"Input should be greater than or equal to (\S+)", r"expected at least \1"),
-    (r"Input should be less than or equal to (\S+)", r"expected at most \1"),
-    (r"(?i)'?([^' ]*)'? is not a valid (?:float|number)", r"\1 is not a number; expected a number"),
-    (r"(?i)'?([^' ]*)'? is not a valid int(?:eger)?", r"\1 is not a whole number; expected a whole number"),
-    (r"\. Did you mean (.*)\?", r"; did you mean \1?"),
-    (r" \(Possible options?: (.*)\)", r"; did you mean \1?"),
-    (r" Did you mean (.*)\?", r"; did you mean \1?"),
-)
 #: Groups of options in the order of the help; options in no group are listed first, as ``Options``.
 _OPTIONS = {
     "Model": (
@@ -262,232 +243,13 @@ _OPTIONS = {
 #: Longest argument with its choices, characters.
 _LONGEST = 60
 _GROUP = {option: group for group, options in _OPTIONS.items() for option in options}
-#: What words of other programs in the place of a command mean here.
-_INTENDED = {
-    "film": "view",
-    "monte-carlo": "sweep",
-    **dict.fromkeys(("help", "--list"), "--help"),
-    **dict.fromkeys(("version", "-V", "-v"), "--version"),
-    "--explain": "explain",
-    **dict.fromkeys(("sim", "step", "play", "physics", "motion"), "simulate"),
-    **dict.fromkeys(
-        (
-            "check",
-            "info",
-            "describe",
-            "summary",
-            "urdf",
-            "sdf",
-            "mjcf",
-            "usd",
-            "sdformat",
-            "xacro",
-            "loops",
-            "loop",
-            "closures",
-            "stats",
-            "statistics",
-            "inertia",
-            "mass",
-            "masses",
-            "limits",
-            "joints",
-            "links",
-        ),
-        "lint",
-    ),
-    **dict.fromkeys(("compile", "save", "write"), "close"),
-    **dict.fromkeys(("jacobian", "jacobians", "constraints"), "matrix"),
-    **dict.fromkeys(("fk", "forward-kinematics", "forward_kinematics"), "mb.forward_kinematics(FILE)"),
-    **dict.fromkeys(
-        ("rnea", "id", "inverse-dynamics", "inverse_dynamics", "torque", "torques", "actuation"),
-        "mb.inverse_dynamics(FILE)",
-    ),
-    **dict.fromkeys(("crba", "mass-matrix", "mass_matrix"), "mb.mass_matrix(FILE)"),
-    **dict.fromkeys(("gravity", "bias", "nle", "gravcomp", "gravity-compensation"), "mb.bias_forces(FILE)"),
-    **dict.fromkeys(
-        ("merge", "combine", "join", "attach"), "lint NAME.scene.toml, with a [[model]] table for each"
-    ),
-    **dict.fromkeys(
-        ("ik", "inverse-kinematics"),
-        "lint --q NAME=VALUE with a pose from elsewhere: none is computed from a target",
-    ),
-    **dict.fromkeys(("brake", "brakes", "halt", "stopping"), "estop"),
-    "linearize": "modes",
-    **dict.fromkeys(("list", "codes"), "rule"),
-    **dict.fromkeys(("setup", "diagnose"), "doctor"),
-    **dict.fromkeys(("animate", "animation", "movie", "tree", "urdf_to_graphiz"), "view"),
-    **dict.fromkeys(("configuration", "options", "show-config"), "config"),
-    "completion": "--install-completion",
-    "compare": "diff",
-    "forces": "reactions",
-    "watch": "lint --watch",
-    "fix": "lint --fix",
-    "envelope": "reactions --envelope MOTION",
-}
-#: What options of other programs mean here; of several words the first that the command has.
-_INSTEAD: dict[str, tuple[str, ...]] = {
-    **{f"--{name}": (f"--output-format {name}",) for name in ("json", "html", "pdf", "sarif", "xlsx")},
-    "--csv": ("--output-format csv", "--save"),
-    "-f": ("--output-format",),
-    **dict.fromkeys(("--out", "--save"), ("--output",)),
-    **dict.fromkeys(("--seconds", "-t", "--end", "--length"), ("--duration",)),
-    "-h": ("--step",),
-    **dict.fromkeys(("--steps", "--nsteps", "--n-steps", "--num-steps", "--frames"), ("--duration S",)),
-    **dict.fromkeys(("--config-q", "-q", "--initial", "--init", "--start", "--state"), ("--q",)),
-    **dict.fromkeys(("--keyframe", "--key", "--home", "--named-pose"), ("--q NAME=VALUE",)),
-    **dict.fromkeys(("--method", "--solver"), ("--integrator",)),
-    **dict.fromkeys(
-        ("--video", "--mp4", "--gif", "--record", "--movie", "--animation"),
-        ("--film", "mbplugin view FILE --film robot.mp4"),
-    ),
-    **dict.fromkeys(("--log", "--log-file", "--export", "--dump", "--npz"), ("--save", "--output")),
-    **dict.fromkeys(
-        ("--brake-torque", "--braking-torque", "--holding-torque"), ("--brake JOINT:torque=50Nm",)
-    ),
-    **dict.fromkeys(
-        ("--no-color", "--no-colour", "--color", "--colour", "--plain"), ("NO_COLOR=1 before the command",)
-    ),
-    **dict.fromkeys(("--viewer", "--gui", "--visualize", "--render", "--show"), ("mbplugin view FILE",)),
-    **dict.fromkeys(
-        ("--xacro", "--arg", "--args", "--xacro-args", "--mappings"), ("--xacro-arg NAME=VALUE",)
-    ),
-    "-I": ("--package-dir",),
-    **dict.fromkeys(("--codes", "--rule", "--rules"), ("--select",)),
-    "--no-warnings": ("--quiet",),
-    **dict.fromkeys(
-        ("--control", "--controller", "--policy", "--pd"), ("mb.simulate(FILE, controller=…) in Python",)
-    ),
-    "--merge": ("one scene file with a [[model]] table for each",),
-    "-j": ("--jobs",),
-    "--mass": ("--payload",),
-    "--cat": ("--category",),
-    "--min-severity": ("--fail-on",),
-    "--rtol-rank": ("--tolerance",),
-    **dict.fromkeys(("--external-force", "--external-forces"), ("--load",)),
-    **dict.fromkeys(("--headless", "--offscreen", "--no-gui"), ("--picture robot.png",)),
-    **dict.fromkeys(
-        ("--fixed", "--fixed-base", "--static", "--anchored", "--weld", "--use-fixed-base"), ("--base fixed",)
-    ),
-    **dict.fromkeys(
-        (
-            "--free",
-            "--floating",
-            "--free-base",
-            "--floating-base",
-            "--free-flyer",
-            "--freeflyer",
-            "--root-joint",
-            "--free-joint",
-        ),
-        ("--base free",),
-    ),
-    "--exclude": ("exclude = ['PATTERN'] in mbplugin.toml",),
-    **dict.fromkeys(("--recursive", "-r", "-R", "--all"), ("a folder, which is searched with those in it",)),
-    **dict.fromkeys(
-        ("--exit-zero", "--no-fail", "--ignore-errors", "--no-error"), ("|| true behind the command",)
-    ),
-    **dict.fromkeys(("rule --list", "rule --all"), ("rule alone, which lists them",)),
-    **dict.fromkeys(("--debug", "--details", "--full"), ("-v",)),
-    "--strict": ("--fail-on note",),
-    **dict.fromkeys(
-        (
-            "--werror",
-            "--warn-as-error",
-            "--warnings-as-errors",
-            "--error-on-warning",
-            "--fail-on-warning",
-            "--max-warnings",
-        ),
-        ("--fail-on warning",),
-    ),
-    **dict.fromkeys(("--dry-run", "--patch", "--check"), ("--diff",)),
-    **dict.fromkeys(("--markdown", "--md", "--github"), ("--output-format github",)),
-    **dict.fromkeys(("--rev", "--revision", "--ref", "--commit"), ("REV:PATH for a file at a revision",)),
-    **dict.fromkeys(
-        ("server --port", "server --tcp", "server --socket", "server --ws"),
-        ("mbplugin server, which speaks on stdin and stdout",),
-    ),
-    "-w": ("--watch",),
-    **dict.fromkeys(("--gravity", "--no-gravity", "-g"), ("gravity = [0, 0, 0] in a scene file",)),
-    **dict.fromkeys(
-        ("--speed", "--rate", "--omega", "estop --joint", "simulate --joint"), ("--qd NAME=VALUE",)
-    ),
-    **dict.fromkeys(("close --format", "close -f", "close --target"), ("--to",)),
-    **dict.fromkeys(("close --save", "close --out", "close --export", "close --outfile"), ("--write",)),
-    **dict.fromkeys(("--enable", "--include", "--with"), ("--extend-select", "--select")),
-    **dict.fromkeys(("--yes", "-y", "--no-confirm"), ("it without: nothing is asked",)),
-    **dict.fromkeys(("--error", "--errors", "--errors-only", "-e"), ("--fail-on error",)),
-    **dict.fromkeys(("--realtime", "--real-time", "--live"), ("mbplugin view FILE --motion MOTION",)),
-    "reactions --joint": ("no joint: the reactions of all are listed",),
-    **dict.fromkeys(
-        ("lint --write", "lint --in-place", "lint --inplace", "lint -i", "lint --repair"), ("--fix",)
-    ),
-}
-#: Names of options that are as near as this are proposed for each other.
-_NEAR = 0.75
-#: Commands in which a word in place of an option is another argument.
-_WORDS_OF = {
-    "REV:PATH": "diff",
-    "mbplugin": "",
-    "NO_COLOR=1": "",
-    "||": "",
-    "it": "",
-    "mb.simulate(FILE,": "",
-    "one": "",
-    "gravity": "",
-    "exclude": "lint",
-    "a": "lint",
-    "rule": "rule",
-    "no": "reactions",
-}
-#: Other names of formats of models.
-_FORMATS = {
-    **dict.fromkeys(("xml", "mujoco"), "mjcf"),
-    **dict.fromkeys(("gazebo", "gz", "sdformat"), "sdf"),
-    **dict.fromkeys(("usda", "usdc", "isaac", "openusd"), "usd"),
-    **dict.fromkeys(("ros", "ros2", "pybullet"), "urdf"),
-    "toml": "scene",
-}
-#: Names of the text of a comment on GitHub.
-_MARKDOWN = ("markdown", "md", "gfm")
-#: An argument of a xacro file, as the program xacro takes it.
-_XACRO = re.compile(r"([A-Za-z_]\w*):=(.*)")
-#: Values of options that name files, for messages.
-_EXAMPLES = {
-    "--plot": "motion.png",
-    "--picture": "robot.png",
-    "--film": "robot.mp4",
-    "--save": "motion.csv",
-    "--output": "FILE",
-    "--write": "FILE",
-    "--write-scene": "FILE.scene.toml",
-    "--package-dir": "DIR",
-    "--q": "NAME=VALUE",
-    "--qd": "NAME=VALUE",
-    "--payload": "BODY:MASS",
-    "--load": "BODY:FX,FY,FZ",
-    "--xacro-arg": "NAME=VALUE",
-}
 #: Options for files that are no report, by their endings; the first one that a command has is proposed.
-_FILES = {
+FILES = {
     **dict.fromkeys((".npz", ".npy", ".csv", ".mat", ".h5", ".hdf5", ".pkl"), ("save",)),
     **dict.fromkeys((".png", ".svg", ".jpg", ".jpeg"), ("plot", "picture", "zone")),
     **dict.fromkeys((".mp4", ".gif", ".webm"), ("film",)),
     **dict.fromkeys((".urdf", ".sdf", ".xml", ".usda", ".usd", ".toml"), ("write", "write_scene")),
 }
-#: Number of files that converters take, one to read and one to write, and the formats of the second.
-_OF_CONVERSION = 2
-_WRITTEN_BY_CLOSE = {
-    ".urdf": "urdf",
-    ".sdf": "sdf",
-    ".xml": "mjcf",
-    ".usd": "usd",
-    ".usda": "usd",
-    ".toml": "scene",
-}
-#: Words of ``git diff OLD NEW FILE`` behind the command.
-_OF_GIT = 3
 #: Command parameters that name output files; those of ``report`` are FORMAT=FILE.
 WRITTEN = (
     "output",
@@ -506,311 +268,6 @@ _FOLDER = "out"
 ForceOption = Annotated[
     bool, typer.Option("--force", help="Replace files that mbplugin did not write, or that were edited.")
 ]
-
-
-# Usage errors as one sentence that says what to type instead.
-
-
-def usage_sentence(error: Any, arguments: Sequence[str], whole: Callable[[], typer.Typer]) -> str:
-    """Return a sentence with the error in a command line and the correct usage.
-
-    Parameters
-    ----------
-    error : UsageError
-    arguments : sequence of str
-        The command line.
-    whole : callable
-        Makes the application with all commands, in which an unknown word is searched for.
-    """
-    message = " ".join(error.format_message().split()).rstrip(".")
-    for pattern, words in _WORDS:
-        message = re.sub(pattern, words, message)
-    command = error.ctx.command_path if error.ctx else "mbplugin"
-    if not message:  # no command at all: the help is the answer
-        return str(error.ctx.get_help() if error.ctx else "")
-    message = _with_near_options(f"{command}: {message[:1].lower()}{message[1:]}")
-    if meant := _intended(message, error, arguments, whole):
-        return ended(f"{message.partition(';')[0]}; write {meant}")
-    remedy = (
-        _at_revisions(message, arguments)
-        or _joined_value(message, arguments)
-        or _remedy(message, command, arguments)
-    )
-    return message if message.endswith("?") else ended(f"{message}; {remedy}")
-
-
-def _with_near_options(message: str) -> str:
-    """Return a message about an unknown option with only those of its proposals that are near it."""
-    if found := re.fullmatch(r"(.*no such command '(.*)'); did you mean '(.*)'\?", message):
-        names = found[3].replace("'", "").split(", ")
-        return message if any(map(partial(_hardly_differ, found[2]), names)) else found[1]
-    found = re.fullmatch(r"(.*no such option: (-\S+)); did you mean (.*)\?", message)
-    if not found:
-        return message
-    near = [
-        option for option in found[3].split(", ") if _hardly_differ(found[2].strip("-"), option.strip("-"))
-    ]
-    return f"{found[1]}; did you mean {', '.join(near)}?" if near else found[1]
-
-
-def _hardly_differ(typed: str, known: str) -> bool:
-    return SequenceMatcher(None, typed, known).ratio() >= _NEAR
-
-
-def _intended(message: str, error: Any, arguments: Sequence[str], whole: Callable[[], typer.Typer]) -> str:
-    """Return our words for a word of another program; empty if it is unknown."""
-    first, rest = (arguments[0], arguments[1:]) if arguments else ("", ())
-    of_group = not error.ctx or error.ctx.parent is None
-    if of_group and first == "help" and rest and rest[0] not in (*COMMANDS, *_INTENDED):
-        return "mbplugin --help"
-    if of_group and first.startswith("-") and rest and rest[0] in COMMANDS and "no such option" in message:
-        # an option of the command stands before it
-        return " ".join(("mbplugin", *rest, *_INSTEAD.get(first, (first,))[:1]))
-    unknown = "no such command" in message or "no such option" in message
-    word = _INTENDED.get(first, "")
-    if of_group and not word and "no such command" in message and "did you mean" not in message:
-        return _command_like(first, rest, whole)
-    if of_group and word.startswith("mb.") and unknown:
-        # a function on arrays, which the shell has no form for
-        return (
-            word.replace("FILE", repr(rest[0]) if rest else "FILE")
-            + " in Python, after import mbplugin as mb"
-        )
-    if of_group and word and unknown:
-        command, *options = word.split()
-        words = (*rest[:1], command) if word.startswith("--") else (command, *rest, *options)
-        if command == "close":
-            words = (command, *_arguments_of(command, first, rest))
-        if command == "lint" and any(_XACRO.fullmatch(one) for one in rest):
-            words = (command, *(_XACRO.sub(r"--xacro-arg \1=\2", one) for one in rest))
-        return " ".join(("mbplugin", *words))
-    found = re.search(r"no such option: (-\S+?)(?:;|$)", message)
-    if not found or of_group:
-        return ""
-    typed = next((k for k, word in enumerate(arguments) if word.partition("=")[0] == found[1]), None)
-    following = [] if typed is None else [arguments[typed].partition("=")[2], *arguments[typed + 1 :]]
-    value = next((word for word in following[:2] if word and not word.startswith("-")), "")
-    if found[1] == "--explain":
-        return f"mbplugin explain {value or 'CODE'}"
-    if found[1] in ("-f", "-i", "--file", "--input") and value and Path(value).is_file():
-        return f"mbplugin {error.ctx.info_name} {value}"
-    if _is_number(found[1][1:]) and (meant := _negative_number(arguments)):
-        return meant
-    spelt = found[1].replace("_", "-").lower() if found[1].startswith("--") else found[1]
-    words = _INSTEAD.get(f"{error.ctx.info_name} {spelt}") or _INSTEAD.get(spelt, ())
-    if found[1] == "--exclude" and re.match(r"MB\d", value):
-        # rules are ignored, files are excluded
-        words = ("--ignore",)
-    if instead := next(filter(None, (_with_value(word, value, error.ctx) for word in words)), ""):
-        return instead
-    # a word that is known, but not for this command, leads to nothing
-    return "" if words or "did you mean" in message else _option_like(spelt, value, error.ctx, whole)
-
-
-def _command_like(word: str, rest: Sequence[str], whole: Callable[[], typer.Typer]) -> str:
-    """Return the command line, the function or the option that a word in place of a command means; empty if unknown."""
-    from mbplugin.vocabulary import meant, public
-
-    commands, options = _described_commands(whole)
-    intended = {known: word for known, word in _INTENDED.items() if word in COMMANDS}
-    if owners := options.get(f"--{word}", ()):
-        return f"--{word} behind a command that has it: {listed(owners, _OF_MANY)}"
-    if found := meant(word, commands, intended):
-        name, *others = found
-        line = " ".join(("mbplugin", name, *_arguments_of(name, word, rest)))
-        return f"{line}, or {' or '.join(others)} instead of {name}" if others else line
-    functions = [one for one in public() if one.name.islower()]
-    if found := meant(word, functions, {}):
-        file = repr(rest[0]) if rest else "FILE"
-        return f"{' or '.join(f'mb.{name}({file})' for name in found)} in Python, after import mbplugin as mb"
-    return ""
-
-
-def _arguments_of(command: str, word: str, rest: Sequence[str]) -> Sequence[str]:
-    """Return the arguments of a command that stands for another word, which may name the format to write."""
-    if command == "close" and (conversion := _conversion(rest)):
-        return [conversion]
-    formats = {**_FORMATS, **{one: one for one in _WRITTEN_BY_CLOSE.values()}}
-    parts = re.split(r"[^a-z]+", word.lower())
-    own = [_INSTEAD.get(f"{command} {one}", (one,))[0] for one in rest]
-    if command == "close" and len(parts) > 1 and parts[-1] in formats and "--to" not in own:
-        return [*own, "--to", formats[parts[-1]]]
-    return own
-
-
-#: Most commands with an option that are listed.
-_OF_MANY = 5
-
-
-def _described_commands(whole: Callable[[], typer.Typer]) -> tuple[list[Described], dict[str, list[str]]]:
-    """Return the commands with their texts, and the commands of each option."""
-    from mbplugin.vocabulary import Described
-
-    group: Any = typer.main.get_command(whole())
-    described: list[Described] = []
-    options: dict[str, list[str]] = {}
-    for name, command in group.commands.items():
-        own = [one for one in command.params if one.param_type_name == "option"]
-        texts = [f"{' '.join(one.opts)} {one.help or ''}" for one in own]
-        described.append(Described(name, f"{COMMANDS[name].summary}", " ".join((command.help or "", *texts))))
-        for one in own:
-            for spelling in one.opts:
-                options.setdefault(spelling, []).append(name)
-    return described, options
-
-
-def _option_like(option: str, value: str, context: Any, whole: Callable[[], typer.Typer]) -> str:
-    """Return the option that is meant by an unknown one of a command, or a command that has it; empty if unknown."""
-    from mbplugin.vocabulary import Described, leads_to
-
-    records = {one.opts[0]: one.get_help_record(context) for one in context.command.params}
-    records = {name: record for name, record in records.items() if name.startswith("-") and record}
-    word = option.strip("-")
-    for name, record in records.items():
-        if word in _choices(record[0]):
-            return f"{name} {word}"
-    known = [Described(name, f"{text} {_form(record)}") for name, (record, text) in records.items()]
-    found = [line for name in leads_to(option, known) if (line := _with_value(name, value, context))]
-    if found:
-        first, *others = found
-        return f"{first}, or {' or '.join(one.partition(' ')[0] for one in others)}" if others else first
-    others = [name for name in _described_commands(whole)[1].get(option, ()) if name != context.info_name]
-    return f"mbplugin {others[0]} FILE {option}: {context.info_name} has no such option" if others else ""
-
-
-def _form(record: str) -> str:
-    """Return the form of an option's value, as its help has it behind its name: ``S`` or ``text|json``."""
-    return re.sub(r"^.*?(?: (?=[^-])|$)", "", record)
-
-
-def _choices(record: str) -> list[str]:
-    """Return the values that an option offers, from the first column of its help."""
-    form = re.sub(r"[<>\[\]]", "", _form(record))
-    return form.split("|") if "|" in form and form.lower() == form else []
-
-
-def _negative_number(arguments: Sequence[str]) -> str:
-    """Return the right form of a vector whose negative number stands as a separate word; empty without one."""
-    place = next((k for k, word in enumerate(arguments) if word[:1] == "-" and _is_number(word[1:])), 0)
-    option = next((word for word in reversed(arguments[:place]) if word.startswith("--")), "")
-    if option in ("--force", "--wrench", "--load"):
-        return "--load BODY:FX,FY,FZ, the numbers joined by commas"
-    return f"{option} with its numbers joined to it, as in NAME={arguments[place]}" if option else ""
-
-
-def _conversion(files: Sequence[str]) -> str:
-    """Return the words of ``close`` for a file and the file to write, as converters take them; else an empty text."""
-    if len(files) != _OF_CONVERSION or any(file.startswith("-") for file in files):
-        return ""
-    written = _WRITTEN_BY_CLOSE.get(Path(files[1]).suffix.lower())
-    return f"{files[0]} --to {written} --write {files[1]}" if written else ""
-
-
-def _with_value(word: str, value: str, context: Any) -> str:
-    """Return an option with its value if the command has the option, and offers the value; else an empty text."""
-    name, _, own = word.partition(" ")
-    if name in _WORDS_OF:
-        return word if _WORDS_OF[name] in ("", context.info_name) else ""
-    option = next((one for one in context.command.params if name in one.opts), None)
-    if option is not None and (own.isupper() or ":" in own or "." in own):
-        # a form to fill in
-        return word
-    offered = [] if option is None else re.split(r"\W", str(option.get_help_record(context)[0]))
-    if option is None or not {*filter(None, re.split(r"\W", own))} <= {*offered}:
-        return ""
-    takes_one = not own and not (option.is_flag or option.count)
-    form = _form(str(option.get_help_record(context)[0]))
-    if takes_one and "=" in form.partition("|")[0] and not re.search("[=:]", value):
-        return f"{word} {form}"
-    if takes_one and name in ("--q", "--qd"):
-        # as a mapping is written elsewhere
-        value = re.sub(r"\s*[:=]\s*", "=", value.strip("{} ")).replace("'", "").replace('"', "")
-    return f"{word} {value}".strip() if takes_one else word
-
-
-def _remedy(message: str, command: str, arguments: Sequence[str]) -> str:
-    name = command.partition(" ")[2]
-    if (found := re.search(r"option '(-[\w-]+)' requires an argument", message)) and arguments[0] in COMMANDS:
-        value = _EXAMPLES.get(found[1], "VALUE")
-        return f"write {found[1]} {value}, see 'mbplugin {arguments[0]} --help'"
-    if name == "server" and "unexpected extra argument" in message:
-        return "write mbplugin server, the editor names the files"
-    if name == "diff" and ": missing " in message and (file := arguments[-1].partition(":")[2]):
-        return f"write mbplugin diff {arguments[-1]} {file}"
-    if word := _offered(message):
-        return f"write {word}"
-    given = [word for word in arguments[1:] if word not in ("--output", "-o", "--write")]
-    if name == "close" and "'--to'" in message and (words := _conversion(given)):
-        return f"write mbplugin close {words}"
-    if ": missing " in message and name in COMMANDS:
-        return f"for example {COMMANDS[name].example}"
-    first = arguments[0].lstrip("-") if arguments else ""
-    if not name and first in COMMANDS:
-        return f"write mbplugin {' '.join((first, *arguments[1:]))}"
-    if "no such command" in message:
-        return f"the commands are {', '.join(COMMANDS)}"
-    for word in arguments:
-        # a long name with a single dash
-        if f"no such option: {word[:2]}" in message and _has_one_dash(word):
-            return f"write -{word}"
-    return f"see '{command} --help'"
-
-
-def _offered(message: str) -> str:
-    """Return a choice that is meant by a value that is none, with its option or command; empty if none is near."""
-    from mbplugin.vocabulary import Described, meant
-
-    found = re.search(r"(\w*): invalid value for '(-*[\w-]+)[^']*': '([^']*)' is not one of (.*)", message)
-    if not found:
-        return ""
-    typed, choices = found[3].lower(), re.findall(r"'([^']*)'", found[4])
-    elsewhere = {**_FORMATS, **dict.fromkeys(_MARKDOWN, "github")}
-    wanted = meant(typed, [Described(one) for one in choices], elsewhere)
-    owner = found[2] if found[2].startswith("-") else f"mbplugin {found[1]}"
-    return f"{owner} {wanted[0]}" if len(wanted) == 1 else ""
-
-
-def _has_one_dash(word: str) -> bool:
-    """Return True if a word is an option with one dash."""
-    return len(word) > 1 and word[0] == "-" and word[1] != "-"
-
-
-def _joined_value(message: str, arguments: Sequence[str]) -> str:
-    """Return a remedy for a value that is separated from its option; empty if there is none.
-
-    Examples are ``--qd j0 1.5``, ``--qd j0=1 j1=2`` and ``--payload 5 kg``.
-    """
-    if "unexpected extra argument" not in message:
-        return ""
-    for option, first, extra in zip(arguments, arguments[1:], (*arguments[2:], ""), strict=False):
-        if option == "--force" and f"({first}" in message:
-            return "write --load BODY:FX,FY,FZ for a force; --force replaces files"
-        if not option.startswith("--") or f"({extra}" not in message or first.startswith("--"):
-            continue
-        if "=" in extra:
-            return f"write {option} {first} {option} {extra}"
-        if _is_number(first) and extra.isalpha():
-            return f"write {option} {first}{extra}"
-        if "=" not in first and _is_number(extra):
-            # loads and payloads are stated as BODY:NUMBERS
-            sign = ":" if option in ("--load", "--payload") else "="
-            return f"write {option} {first}{sign}{extra}"
-        if option == "--units":
-            return f"write {option} {first},{extra}"
-    return ""
-
-
-def _at_revisions(message: str, arguments: Sequence[str]) -> str:
-    """Return a remedy for ``diff OLD NEW FILE``, as git has it; empty for anything else."""
-    given = [word for word in arguments[1:] if not word.startswith("-")]
-    if "unexpected extra argument" not in message or arguments[0] != "diff" or len(given) != _OF_GIT:
-        return ""
-    old, new, file = given
-    return "" if _is_model(old) or not _is_model(file) else f"write mbplugin diff {old}:{file} {new}:{file}"
-
-
-def _is_number(text: str) -> bool:
-    return text[:1].isdigit() or (text[:1] in "+-." and text[1:2].isdigit())
 
 
 class Command(TyperCommand):
@@ -882,7 +339,7 @@ class Commands(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the command and its arguments; that of a model's file is lint."""
         first = args[0]
-        if self.get_command(ctx, first) is None and _is_model(first):
+        if self.get_command(ctx, first) is None and is_model(first):
             args = ["lint", *args]
         name, command, rest = super().resolve_command(ctx, args)
         return ALIASES.get(name or "", name), command, rest
@@ -891,10 +348,10 @@ class Commands(TyperGroup):
 def named_command(arguments: Sequence[str]) -> str:
     """Return the command that a command line begins with, or what stands there instead."""
     first = arguments[0] if arguments else ""
-    return "lint" if _is_model(first) else ALIASES.get(first, first)
+    return "lint" if is_model(first) else ALIASES.get(first, first)
 
 
-def _is_model(text: str) -> bool:
+def is_model(text: str) -> bool:
     """Return True if a word in place of a command is a model file: it exists, or has the ending of a model."""
     if text == "-" or text.lower().endswith(ENDINGS):
         return True
@@ -936,7 +393,7 @@ def with_format(command: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(command)
     def run(**given: Any) -> Any:
         output = given.get("output")
-        others = _FILES.get("" if output is None else output.suffix.lower(), ())
+        others = FILES.get("" if output is None else output.suffix.lower(), ())
         other = next((name for name in others if name in own.parameters), "")
         remedy = f"write --{other.replace('_', '-')} {output}" if other else ""
         chosen = chosen_format(given.get("output_format"), output, offered, default, remedy)

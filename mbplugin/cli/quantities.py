@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -136,8 +137,13 @@ class Quantities:
         if not texts:
             return None
         if len(texts) == 1 and ":" not in texts[0]:
-            if "@" in texts[0]:
-                raise BadUsage(f"--payload has {texts[0]!r}", expected=f"MASS, or {_PAYLOAD}")
+            if {"@", "="} & {*texts[0]}:
+                meant = _with_colon(texts[0])
+                raise BadUsage(
+                    f"--payload has {texts[0]!r}",
+                    expected=f"MASS, or {_PAYLOAD}",
+                    remedy=f"write --payload {meant}" if meant else "",
+                )
             return self.units.value(texts[0], "mass", "--payload has")
         return self.payloads(texts)
 
@@ -186,7 +192,10 @@ class Quantities:
         body, colon, rest = text.rpartition(":")
         values, at, place = rest.partition("@")
         if not colon or not body.strip():
-            raise BadUsage(f"{option} has {text!r}", expected=expected)
+            meant = _with_colon(text)
+            raise BadUsage(
+                f"{option} has {text!r}", expected=expected, remedy=f"write {option} {meant}" if meant else ""
+            )
         point = self._point(option, text, place) if at else [0.0] * 3
         return body.strip(), values.split(","), point
 
@@ -220,6 +229,11 @@ class Quantities:
     @cached_property
     def _rates(self) -> Callable[[str], str]:
         return rates_of(self.mech)
+
+
+def _with_colon(text: str) -> str:
+    """Return ``BODY:NUMBERS`` for ``BODY=NUMBERS`` and ``BODY,NUMBERS``; an empty text for anything else."""
+    return re.sub(r"^([A-Za-z_]\w*)[=, ]\s*", r"\1:", text) if re.match(r"[A-Za-z_]\w*[=, ]", text) else ""
 
 
 def named(

@@ -402,6 +402,9 @@ def find_rule(code: str | int) -> Rule:
         raise UnknownName(
             f"no rule is called {code!r}", expected=f"one that it begins: {phrases.listed(begun, 12)}"
         )
+    if re.fullmatch(r"(?i)MB\d{3}", code):
+        # a number that is near another one is no misspelling of it
+        raise UnknownName(f"no rule is called {code!r}", remedy="'mbplugin rule' lists all rules")
     raise UnknownName(f"no rule is called {code!r}", remedy=suggestion(code.upper(), codes))
 
 

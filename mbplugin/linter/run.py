@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import traceback
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -593,7 +594,8 @@ def known_codes(texts: Iterable[str], said_by: str, where: str = "") -> tuple[st
                 [begun] * (begun != code and any(known.startswith(begun) for known in codes.values()))
                 or get_close_matches(text.lower(), codes, n=1, cutoff=0.8)
                 or about
-                or get_close_matches(code, codes.values(), n=1)
+                # a number that is near another one is no misspelling of it
+                or (not re.fullmatch(r"MB\d{2,3}", code) and get_close_matches(code, codes.values(), n=1))
             )
             remedy = (
                 f"did you mean {' or '.join(map(repr, close))}?" if close else "mbplugin rule lists the rules"

@@ -81,10 +81,24 @@ UNITS: dict[str, dict[str, float]] = {
 DIMENSION_OF |= {"rad/s²": "angular acceleration", "m/s²": "acceleration"}
 
 
+#: Symbols of units that are written out.
+_WRITTEN_OUT = {
+    **dict.fromkeys(("sec", "secs", "second", "seconds"), "s"),
+    **dict.fromkeys(("msec", "millisecond", "milliseconds"), "ms"),
+    **dict.fromkeys(("degree", "degrees"), "deg"),
+    **dict.fromkeys(("radian", "radians"), "rad"),
+    **dict.fromkeys(("meter", "meters", "metre", "metres"), "m"),
+    **dict.fromkeys(("millimeter", "millimeters", "millimetre", "millimetres"), "mm"),
+    **dict.fromkeys(("kilogram", "kilograms"), "kg"),
+    **dict.fromkeys(("newton", "newtons"), "N"),
+}
+
+
 def symbol(written: str) -> str:
-    """Return the symbol of a unit as in the table: ``deg/s²`` for ``°/s^2``."""
+    """Return the symbol of a unit as in the table: ``deg/s²`` for ``°/s^2`` and ``deg/s`` for ``degrees/second``."""
     for other, own in _SPELLINGS:
         written = written.replace(other, own)
+    written = "/".join(_WRITTEN_OUT.get(part.strip(), part) for part in written.split("/"))
     return re.sub(r"/s(\^2|2)$", "/s²", written)
 
 
@@ -138,6 +152,11 @@ class Units:
         expected = EXAMPLES.get(dimension, "a number, such as 90deg or 35mm")
         if not owner:
             known = UNITS.get(dimension, {})
+            if re.fullmatch(r"\s*[-+]?\d+,\d+\D*", text):
+                point = text.strip().replace(",", ".")
+                raise BadUsage(
+                    f"{what} {text.strip()!r}", expected="a decimal point", remedy=f"write {point}"
+                )
             if dimension and known:
                 raise BadUsage(
                     f"{what} {text.strip()!r}, which has an unknown unit",

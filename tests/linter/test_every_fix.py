@@ -246,6 +246,108 @@ def test_the_other_side_of_a_robot_is_no_misspelling(tmp_path: Path) -> None:
     assert file.read_text() == text
 
 
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("physics:mass =", "physics:mas ="),
+        ("physics:localPos0 =", "physics:localPso0 ="),
+        ("physics:axis =", "physics:axes ="),
+    ],
+)
+def test_a_misspelt_property_of_a_stage_is_corrected(right: str, wrong: str, tmp_path: Path) -> None:
+    pytest.importorskip("pxr")
+    text = four_bar()
+    # in a comment, in a string and in another prim it stays
+    comment = f'# {wrong} 1\n    custom string note = "{wrong} 2"\n'
+    place = text.rindex(right)
+    line = text.rindex("\n", 0, place) + 1
+    whole = text[:line] + comment + text[line:]
+    broken = whole[: place + len(comment)] + wrong + whole[place + len(comment) + len(right) :]
+    stage = tmp_path / "loop.usda"
+    stage.write_text(broken)
+    found = [f.message for f in mb.lint(stage).findings if f.code == "MB113"]
+    assert any(f"did you mean '{right[:-2]}'?" in message for message in found)
+    mb.fix(stage)
+    assert stage.read_text() == whole
+
+
+def test_a_property_of_another_schema_is_no_misspelling(tmp_path: Path) -> None:
+    pytest.importorskip("pxr")
+    stage = tmp_path / "loop.usda"
+    text = four_bar().replace("physics:mass =", "physics:thickness =", 1)
+    stage.write_text(text)
+    assert not [f for f in mb.lint(stage).findings if f.code == "MB113" and "did you mean" in f.message]
+
+
+#: Two links and a joint, in URDF and in SDF.
+ARM_OF_URDF = """<robot name="r">
+  <link name="base"/>
+  <link name="upper_arm">
+    <inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>
+  </link>
+  <joint name="shoulder" type="revolute">
+    <parent link="base"/> <child link="upper_arm"/>
+    <axis xyz="0 0 1"/><limit lower="-1" upper="1" effort="1" velocity="1"/>
+  </joint>
+</robot>
+"""
+ARM_OF_SDF = """<sdf version="1.9"><model name="r">
+  <link name="base"/> <link name="upper_arm"/>
+  <joint name="shoulder" type="revolute">
+    <parent>base</parent> <child>upper_arm</child>
+    <axis><xyz>0 0 1</xyz></axis>
+  </joint>
+</model></sdf>
+"""
+
+
+@pytest.mark.parametrize(
+    ("file", "code", "right", "wrong"),
+    [
+        ("r.urdf", "MB904", 'type="revolute"', 'type="revolut"'),
+        ("r.urdf", "MB904", 'name="shoulder" type=', 'name="shoulder" typ='),
+        ("r.urdf", "MB904", '<child link="upper_arm"', '<child link="uper_arm"'),
+        ("r.urdf", "MB904", '<parent link="base"', '<parent lnk="base"'),
+        ("r.urdf", "MB905", "<mass value=", "<mass valu="),
+        ("r.xacro", "MB904", '<parent link="base"', '<parent link="bsae"'),
+        ("r.sdf", "MB904", 'type="revolute"', 'type="revolte"'),
+        ("r.sdf", "MB904", 'name="shoulder" type=', 'name="shoulder" tpye='),
+        ("r.sdf", "MB907", "<child>upper_arm<", "<child>upper_amr<"),
+    ],
+)
+def test_the_word_for_which_a_file_cannot_be_read_is_corrected(
+    file: str, code: str, right: str, wrong: str, tmp_path: Path
+) -> None:
+    whole = ARM_OF_SDF if file.endswith("sdf") else ARM_OF_URDF
+    if file.endswith("xacro"):
+        pytest.importorskip("xacro")
+    assert whole.count(right) == 1
+    path = tmp_path / file
+    path.write_text(whole.replace(right, wrong), encoding="utf-8")
+    assert mb.lint(path).findings[0].code == code
+    left = mb.fix(path).findings
+    assert path.read_text(encoding="utf-8") == whole
+    assert not {one.code for one in left} & {"MB904", "MB905", "MB907"}
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        # near two links, near none, and a word of xacro
+        ('<child link="upper_arm"', '<child link="upper_arn"'),
+        ('<child link="upper_arm"', '<child link="forearm"'),
+        ('type="revolute"', 'type="hinge"'),
+        ("<mass value=", "<mass weight="),
+    ],
+)
+def test_a_word_that_could_be_several_is_left(right: str, wrong: str, tmp_path: Path) -> None:
+    text = ARM_OF_URDF.replace('<link name="base"/>', '<link name="base"/><link name="upper_art"/>')
+    path = tmp_path / "r.urdf"
+    path.write_text(text.replace(right, wrong), encoding="utf-8")
+    assert mb.fix(path).findings[0].severity == "error"
+    assert path.read_text(encoding="utf-8") == text.replace(right, wrong)
+
+
 def test_a_value_of_xacro_is_no_literal(tmp_path: Path) -> None:
     pytest.importorskip("xacro")
     text = (CASES / "mb125.urdf").read_text().replace('xyz="0 1 1"', 'xyz="0 0 ${1 + 1}"')
@@ -345,6 +447,14 @@ def test_a_rule_says_whether_it_has_a_fix() -> None:
 
 def test_every_remedy_has_a_test() -> None:
     """Those of the corpus, those above, and the waivers."""
-    own = {case.code for case in CASES_OF_FIXES} | {"MB112", "MB155", "MB156", "MB129", "MB913"}
+    own = {case.code for case in CASES_OF_FIXES} | {
+        "MB112",
+        "MB155",
+        "MB156",
+        "MB129",
+        "MB913",
+        "MB905",
+        "MB907",
+    }
     corpus = (TESTS / "linter" / "test_mended_corpus.py").read_text()
     assert {*REMEDIES} == own | ({*re.findall(r'"(MB\d+)"', corpus)} & {*REMEDIES})

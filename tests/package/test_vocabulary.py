@@ -20,6 +20,7 @@ from mbplugin.api import PUBLIC
 from mbplugin.cli.app import application
 from mbplugin.cli.help import COMMANDS
 from mbplugin.linter.targets import settings_for
+from mbplugin.synonyms import ABSENT, SETTERS
 from mbplugin.vocabulary import (
     Described,
     described_entries,
@@ -28,6 +29,8 @@ from mbplugin.vocabulary import (
     meant,
     proposal,
     public,
+    remedy_for_function,
+    told,
 )
 
 #: Words that no text can be found by.
@@ -174,3 +177,79 @@ def test_proposals_are_questions() -> None:
 def test_nothing_is_read_for_a_right_call() -> None:
     code = "import sys, mbplugin; mbplugin.load; sys.exit('mbplugin.vocabulary' in sys.modules)"
     assert subprocess.run([sys.executable, "-P", "-c", code], check=False, timeout=60).returncode == 0
+
+
+@pytest.mark.parametrize("subject", ABSENT, ids=lambda one: one[0].split()[0])
+def test_every_absent_subject_is_told_by_its_names(subject: tuple[str, str, str]) -> None:
+    names, _, sentence = subject
+    for name in names.split():
+        camel = re.sub("_(.)", lambda found: found[1].upper(), name)
+        assert told(name, public()) == told(camel, public()) == sentence
+
+
+def test_no_public_name_or_word_of_the_field_is_told_as_absent() -> None:
+    known = public()
+    assert not [one.name for one in known if told(one.name, known)]
+    words = (
+        "joint",
+        "body",
+        "state",
+        "stats",
+        "pose",
+        "joint_info",
+        "model",
+        "short",
+        "link_state",
+        "friction",
+    )
+    assert not [word for word in words if told(word, known)]
+
+
+def test_a_compound_of_an_absent_subject_has_no_parts() -> None:
+    """A word that several subjects share, such as the joint of ``add_joint``, leads to none of them."""
+    parts = {part for names, _, _ in ABSENT for name in names.split() for part in name.split("_")}
+    whole = {name for names, _, _ in ABSENT for name in names.split()}
+    texts = " ".join(text for _, text, _ in ABSENT)
+    alike = {
+        form for word in (*whole, *re.findall(r"[a-z]+", texts)) for form in (word, f"{word}ed", f"{word}s")
+    }
+    shared = [part for part in parts - alike if part not in ("element", "collisions")]
+    assert len(shared) > 20
+    assert not [part for part in shared if told(part, public())]
+
+
+@pytest.mark.parametrize("verb", SETTERS)
+@pytest.mark.parametrize(
+    ("thing", "place"),
+    [("Gravity", "'gravity' in a scene"), ("Payload", "payload=… to mb.simulate"), ("TimeStep", "step=…")],
+)
+def test_what_others_set_by_a_call_is_stated_as_an_argument_or_in_a_scene(
+    verb: str, thing: str, place: str
+) -> None:
+    assert place in remedy_for_function(f"{verb}{thing}", {})
+    assert place in remedy_for_function(f"{verb}_{re.sub('(?<=[a-z])(?=[A-Z])', '_', thing).lower()}", {})
+
+
+def test_a_word_of_the_field_is_not_misspelt() -> None:
+    known = [Described("point"), Described("joint_names"), Described("exit_code")]
+    assert meant("joint", known, {}) == ("joint_names",)
+    assert meant("pont", known, {}) == ("point",)
+    # a counted or total thing is the thing
+    assert meant("number_of_points", [Described("point"), Described("rank")], {}) == ("point",)
+
+
+def test_a_function_is_named_for_a_whole_word_only() -> None:
+    known = [Described("bias_forces", "Compute forces."), Described("reactions", "Compute forces.")]
+    assert leads_to("forces", known, is_named=True) == ("reactions",)
+    assert leads_to("filter", [Described("sweep", "Select and filter many.")], is_named=True) == ()
+
+
+@pytest.mark.parametrize("room", ["simulation", "comparison", "model", "linter"])
+def test_a_folder_that_is_called_leads_to_a_function(room: str) -> None:
+    import importlib
+
+    folder: Any = importlib.import_module(f"mbplugin.{room}")
+    with pytest.raises(
+        TypeError, match=rf"'mbplugin\.{room}' is a module, not a function; (did you mean|write)"
+    ):
+        folder()

@@ -6,6 +6,7 @@ from __future__ import annotations
 ORDER = (
     (
         "phrases",
+        "synonyms",
         "vocabulary",
         "errors",
         "formats",

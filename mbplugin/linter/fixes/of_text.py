@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from math import hypot
 
 from mbplugin.linter.fixes.edits import Edit, Fix, SourceText
@@ -135,6 +135,21 @@ def excluded_joint(finding: Finding, sources: Sources, scene: Scene | None) -> F
 def principal_axes(finding: Finding, sources: Sources, scene: Scene | None) -> Fixes:
     """Yield the fix that states the axes of moments of inertia: those of the prim, as they are read."""
     yield from _stated(finding, sources, "quatf physics:principalAxes = (1, 0, 0, 0)", frozenset())
+
+
+def corrected_property(finding: Finding, sources: Sources, scene: Scene | None) -> Fixes:
+    """Yield the fix of a misspelt property of a prim of a USD stage, where its schemas have one near match."""
+    source, meant = _usd_text(sources, finding.file), finding.evidence.get("meant")
+    content = _content_of_prim(source, finding.line) if source else -1
+    if source is None or content < 0 or not isinstance(meant, Mapping):
+        return
+    for wrong, right in meant.items():
+        found = [*_statements(source.text, content, re.compile(rf"{re.escape(wrong)}(?![\w:])"))]
+        edits = tuple(Edit(source.file, one.start(), one.end(), right) for one in found)
+        if edits:
+            touches = frozenset({finding.element, finding.element.rpartition("/")[2]})
+            title = f"{wrong} → {right}"
+            yield Fix(finding.code, finding.element, title, edits, touches, redundancy=True, mobility=True)
 
 
 def normalized_joint_frames(finding: Finding, sources: Sources, scene: Scene | None) -> Fixes:

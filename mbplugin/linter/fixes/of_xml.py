@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
 from math import hypot, radians
 
 import numpy as np
@@ -18,7 +17,6 @@ from mbplugin.model.brake_law import decimal
 from mbplugin.model.scene import Scene
 from mbplugin.model.spatial import Array, rotation_from_rpy
 from mbplugin.phrases import only_near
-from mbplugin.readers.mjcf.files import references
 from mbplugin.readers.xml import QUATERNIONS, TURNING, rounded_angle, wrong_norm
 
 Fixes = Iterator[Fix]
@@ -136,7 +134,7 @@ def removed_mimics(finding: Finding, sources: Sources, scene: Scene | None) -> F
             yield Fix(finding.code, element, f"<mimic> of {wanted!r} itself removed", edits)
             continue
         names = {joint.get("name") for joint in spans.elements if _is_joint(joint)} - {element}
-        if near := _near(wanted, names):
+        if near := near_name(wanted, names):
             title = f"mimic of {wanted!r} → {near!r}"
             edits = (spans.with_value(attribute, near),)
             yield Fix(
@@ -170,7 +168,7 @@ def corrected_materials(finding: Finding, sources: Sources, scene: Scene | None)
             one.get("name") for one in materials if any(c.tag in ("color", "texture") for c in one.children)
         }
         used = [one.attribute("name") for one in materials if one.get("name") == element and not one.children]
-        near = _near(element, known)
+        near = near_name(element, known)
         if near and used:
             edits = tuple(spans.with_value(one, near) for one in used if one is not None)
             yield Fix(finding.code, element, f"material {element!r} → {near!r}", edits)
@@ -221,7 +219,7 @@ def _corrected(
         return
     wrong = attribute.value.strip()
     # the element of a finding may have the prefix of its model
-    if element.endswith(wrong) and (near := _near(wrong, known)):
+    if element.endswith(wrong) and (near := near_name(wrong, known)):
         yield Fix(finding.code, element, f"{what} {wrong!r} → {near!r}", (spans.with_value(attribute, near),))
 
 
@@ -517,63 +515,10 @@ def _owner(element: XmlElement) -> XmlElement | None:
     return next((one for one in _around(element) if one is not element and one.tag in _OWNERS), None)
 
 
-def _near(wrong: str, known: Collection[str]) -> str:
+def near_name(wrong: str, known: Collection[str]) -> str:
     """Return the only known name near a wrong one; the name of the other side of the robot is not a misspelling."""
     near = only_near(wrong, sorted(known - {""} if isinstance(known, set) else known))
     return "" if near and any(twins((wrong, near))) else near
-
-
-# Fixes of what MuJoCo refuses in MJCF: misspelt words and names, equalities of a joint with itself, inverted ranges.
-
-
-def corrected_words(finding: Finding, sources: Sources, scene: Scene | None) -> Fixes:
-    """Yield the fix of a misspelt tag or attribute, at all its places."""
-    if "tag" in finding.evidence:
-        yield from spelling(finding, sources, scene)
-
-
-def corrected_names(finding: Finding, sources: Sources, scene: Scene | None) -> Fixes:
-    """Yield the fix of a name that nothing has and that is near one, wherever things of its kind are named."""
-    kind, meant = finding.evidence.get("kind"), finding.evidence.get("meant")
-    if not kind or not meant:
-        return
-    ((wrong, right),) = meant.items()
-    # the name of the other side of the robot is not a misspelling
-    if any(twins((wrong, right))):
-        return
-    edits: list[Edit] = []
-    for _, spans, element in elements_at(finding, sources):
-        edits += _renamed(spans, element, kind, wrong, right)
-    if edits:
-        yield Fix(finding.code, name_of(finding), f"{kind} {wrong!r} → {right!r}", tuple(edits))
-
-
-def _renamed(spans: XmlSpans, element: XmlElement, kind: str, wrong: str, right: str) -> Iterator[Edit]:
-    stated = {one.name: one.value for one in element.attributes}
-    for name, named, value in references(element.tag, stated):
-        attribute = element.attribute(name)
-        if (named, value) == (kind, wrong) and attribute is not None:
-            yield spans.with_value(attribute, right)
-
-
-def removed_equalities(finding: Finding, sources: Sources, scene: Scene | None) -> Fixes:
-    """Yield the fix that removes equalities of a joint with itself, which bind nothing."""
-    name = finding.evidence.get("itself")
-    found = [
-        (spans, joint)
-        for _, spans, joint in elements_at(finding, sources, "joint")
-        if name and joint.get("joint1") == joint.get("joint2") == name
-    ]
-    if found:
-        edits = tuple(spans.removed(joint) for spans, joint in found)
-        yield Fix(finding.code, name_of(finding), f"equality of joint {name!r} with itself removed", edits)
-
-
-def exchanged_range(finding: Finding, sources: Sources, scene: Scene | None) -> Fixes:
-    """Yield the unsafe fix that exchanges the ends of the range of a joint, for which MuJoCo refuses the model."""
-    if "exchange" in finding.evidence:
-        for fix in exchanged_limits(finding, sources, scene):
-            yield replace(fix, element=name_of(finding), unsafe=True)
 
 
 Propose = Callable[[Finding, Sources, "Scene | None"], Fixes]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from mbplugin.linter.fixes import of_text, of_xml
+from mbplugin.linter.fixes import of_text, of_unreadable, of_xml
 from mbplugin.linter.fixes.edits import Fix
 from mbplugin.linter.fixes.of_xml import Propose
 from mbplugin.linter.fixes.sources import Sources
@@ -67,8 +67,8 @@ REMEDIES: dict[str, Remedy] = {
     "MB113": Remedy(
         "safe",
         "corrects a tag or an attribute with one near match; removes repeated elements of which only the first counts",
-        f"{_XML}, SDF",
-        (of_xml.spelling,),
+        f"{_XML}, SDF, USD text",
+        (of_xml.spelling, of_text.corrected_property),
     ),
     "MB114": Remedy("safe", "writes the number as it is read", _XML, (of_xml.repaired_numbers,)),
     "MB116": Remedy("safe", "writes the computed side of the closure", _TEXT, (of_text.written_side,)),
@@ -118,10 +118,28 @@ REMEDIES: dict[str, Remedy] = {
     ),
     "MB904": Remedy(
         "safe",
-        "corrects a tag, an attribute or a name with one near match; removes an equality of a joint with itself; "
-        "exchanges an inverted range (unsafe)",
-        "MJCF",
-        (of_xml.corrected_words, of_xml.corrected_names, of_xml.removed_equalities, of_xml.exchanged_range),
+        "corrects a tag, an attribute, a type or a name with one near match; removes an equality of a joint with "
+        "itself and exchanges an inverted range (unsafe), both in MJCF",
+        f"{_XML}, SDF, MJCF",
+        (
+            of_unreadable.corrected_reading,
+            of_unreadable.corrected_words,
+            of_unreadable.corrected_names,
+            of_unreadable.removed_equalities,
+            of_unreadable.exchanged_range,
+        ),
+    ),
+    "MB905": Remedy(
+        "safe",
+        "corrects an attribute with one near match",
+        f"{_XML}, SDF",
+        (of_unreadable.corrected_reading,),
+    ),
+    "MB907": Remedy(
+        "safe",
+        "corrects the name of a link with one near match",
+        f"{_XML}, SDF",
+        (of_unreadable.corrected_reading,),
     ),
     "MB908": Remedy("safe", "corrects keys and tables with one near match", _TEXT, (of_text.corrected_keys,)),
     "MB913": Remedy("safe", "removes the waiver", "configurations", (of_text.removed_waiver,)),

@@ -15,7 +15,7 @@ from mbplugin.model.mechanism import WORLD
 from mbplugin.model.mechanism.pair import PAIR_TYPES, Freedom
 from mbplugin.model.scene import Defect
 from mbplugin.model.spatial import Array, Pose, align_z
-from mbplugin.phrases import counted
+from mbplugin.phrases import counted, only_near
 from mbplugin.readers.usd.stage import Stage
 from mbplugin.readers.xml import limit, quaternion_defect, wrong_norm
 
@@ -128,6 +128,23 @@ def unread_defects(stage: Stage) -> Iterator[Defect]:
         yield Defect(
             "MB113", str(first.GetPath()), f"{what}{where} is not read", stage.place(first), {"prims": paths}
         )
+    for prim in stage.prims:
+        for wrong, right in _misspelt(prim):
+            said = f"{wrong} of <{prim.GetPath()}> is not read; did you mean {right!r}?"
+            yield Defect("MB113", str(prim.GetPath()), said, stage.place(prim), {"meant": {wrong: right}})
+
+
+def _misspelt(prim: Any) -> Iterator[tuple[str, str]]:
+    """Yield the physical properties of a prim that its schemas do not have, with the only one near each."""
+    authored = set(map(str, prim.GetAuthoredPropertyNames()))
+    unknown = [name for name in authored if name.startswith("physics:")]
+    if not unknown:
+        return
+    known = {*map(str, prim.GetPrimDefinition().GetPropertyNames())}
+    free = [name for name in known - authored if name.startswith("physics:")]
+    for name in sorted({*unknown} - known):
+        if near := only_near(name, free):
+            yield name, near
 
 
 #: Numbers of the types of quaternions, with the digits that they hold.
