@@ -31,7 +31,7 @@ from mbplugin.dynamics.compiler import (
 )
 from mbplugin.dynamics.compiler.lanes import LANES, VECTOR_OF_LANES, LanesRecord, aligned, as_lanes
 from mbplugin.dynamics.kernels import move_single
-from mbplugin.dynamics.kernels.articulated import factor, inward, outward
+from mbplugin.dynamics.kernels.articulated import factor_without_roots, inward, outward
 from mbplugin.dynamics.kernels.composite_bodies import COMPOSITE, LOAD, RATE, SPRING, gather
 from mbplugin.dynamics.kernels.solve import RESISTANCE
 from mbplugin.dynamics.many_states import OF_COMPOSITE, OF_RATE, in_lanes
@@ -97,9 +97,10 @@ from mbplugin.stopping.many import CARRIED, ENDED, SETTINGS, Settings, put_end, 
 
 #: Status of a stop that has to be computed alone: in a trial step its numbers overflowed.
 ALONE = 5
-#: What a lane does next, beside the statuses with which a stop ends: it waits for an evaluation, or goes on with the
-#: instant (the head of the loop), a stretch up to the next event that is known, a step, or another trial of the step.
-_WAITS, _INSTANT, _STRETCH, _STEP, _TRIAL = -1, 10, 11, 12, 13
+#: What a lane does next, beside the statuses with which a stop ends: it waits for an evaluation, takes another stop, or
+#: goes on with an instant (the head of the loop), a stretch up to the next switch, a step, a trial of the step, or the
+#: end of the stretch, in whose last step an event may have passed.
+_WAITS, _EMPTY, _INSTANT, _STRETCH, _STEP, _TRIAL, _STRETCHED, _PASSED = -1, *range(10, 17)
 _rate_force = kernel(rate_force)
 #: The records of all lanes: in contrast to those of many states, masses differ, and which joints are held.
 _COMPOSITE = LanesRecord(COMPOSITE, (*OF_COMPOSITE, "com", "mass", "weight", "inertia"))
@@ -133,12 +134,14 @@ class Lanes(NamedTuple):
     power : (3,) array
     q, qd, at, v : (nv,) array
         State at the start of the step, and at the stage; numbers of each lane, as all of these.
+    needed : (nv,) array
+        Force that a joint needs if it is held, N·m and N.
     h, a : (1,), (s,) array
         Length of the step, s, and weights of the stages in the state of the present one.
     kx, kv : ((s + 1) * nv,) array
         Rates and accelerations at the stages.
     composites_of, rates_of, resistances_of : record arrays
-    q_of, qd_of, at_of, v_of, h_of, a_of, kx_of, kv_of : (..., LANES) array
+    q_of, qd_of, at_of, v_of, needed_of, h_of, a_of, kx_of, kv_of : (..., LANES) array
         The same memory as single numbers.
     joint : (n,) array of int
         The rate on which each resistance acts.
@@ -163,6 +166,7 @@ class Lanes(NamedTuple):
     qd: AnyArray
     at: AnyArray
     v: AnyArray
+    needed: AnyArray
     h: AnyArray
     a: AnyArray
     kx: AnyArray
@@ -174,6 +178,7 @@ class Lanes(NamedTuple):
     qd_of: Array
     at_of: Array
     v_of: Array
+    needed_of: Array
     h_of: Array
     a_of: Array
     kx_of: Array
@@ -198,9 +203,9 @@ _load: Any = struct_loader(
     named_tuple(
         [types.Array(kind, 1, "C") for kind in _LANED]
         + [record_array(LOAD), record_array(SPRING)]
-        + [VECTOR_OF_LANES] * 9
+        + [VECTOR_OF_LANES] * 10
         + [_records(kind.laned) for kind in _LANED]
-        + [MATRIX] * 8
+        + [MATRIX] * 9
         + [INDICES, _records(_LANE), _records(STOPPING, 2)]
         + [types.int64[:, ::1]] * 2
         + [_records(EVENT_FUNCTION, 2), types.Array(types.float64, 4, "C"), types.int64[:, ::1]],
@@ -257,7 +262,7 @@ class StopLanes:
         words = np.array([words_of(state) for state in self._states], dtype=np.int64)
         self._workspace_words = np.array([words_of(one) for one in self._workspaces], dtype=np.int64)
         places = [[own.ctypes.data for own in both] for both in zip(words, self._workspace_words, strict=True)]
-        sizes = (3, nv, nv, nv, nv, 1, stages, (stages + 1) * nv, (stages + 1) * nv)
+        sizes = (3, nv, nv, nv, nv, nv, 1, stages, (stages + 1) * nv, (stages + 1) * nv)
         power, *numbers = (aligned((size, LANES), float) for size in sizes)
         laned = (
             in_lanes(kernel_state.composites, _COMPOSITE),
@@ -338,17 +343,33 @@ def stops_in_lanes(
     while True:
         for i in range(LANES):
             lane = m.lane[i]
-            status = -2 if lane.number < 0 else _resume(m, i, addresses, method, settings)
-            while status != _WAITS:
-                if status == UNDECIDED:
+            code = _EMPTY
+            if lane.number >= 0:
+                if lane.stage:
+                    code = _after_stage(m, i, method, settings)
+                else:
+                    code = _decide(m, i, addresses, settings)
+            while code != _WAITS:
+                if code == _EMPTY:
+                    if given == len(starts.q):
+                        break
+                    code = _begin(m, i, given, settings, own, starts)
+                    given, working = given + 1, working + 1
+                elif code == _INSTANT:
+                    code = _instant(m, i)
+                elif code == _STRETCH:
+                    code = _stretch(m, i, settings)
+                elif code == _STEP:
+                    code = _begin_step(m, i)
+                elif code == _TRIAL:
+                    code = _try_step(m, i, method, settings)
+                elif code == _STRETCHED or code == _PASSED:
+                    code = _end_stretch(m, i, code == _PASSED, addresses)
+                elif code == UNDECIDED:
                     return False
-                if lane.number >= 0:
-                    _end(m, i, status, settings, path_place, point, own, starts)
-                    working -= 1
-                if given == len(starts.q):
-                    break
-                status = _begin(m, i, given, addresses, method, settings, own, starts)
-                given, working = given + 1, working + 1
+                else:
+                    _end(m, i, code, settings, path_place, point, own, starts)
+                    code, working = _EMPTY, working - 1
         if working == 0:
             return True
         while not _evaluate(m):
@@ -369,14 +390,20 @@ def _evaluate(m: Lanes) -> bool:
             dv += m.a[i] * m.kv[i * nv + j]
         m.at[j], m.v[j] = m.q[j] + h * dx, m.qd[j] + h * dv
     move_single(m.composites, m.rates, m.at, m.v)
-    regular = factor(m.composites, m.rates)
+    regular = factor_without_roots(m.composites, m.rates)
     m.power[0] = m.power[1] = 0.0
     gather(m.composites, m.rates, m.loads, m.springs, m.at, m.v, m.power)
     for n in range(len(m.resistances)):
         one, j = m.resistances[n], m.joint[n]
-        m.rates[j].tau += one.stuck - _rate_force(one, m.v[j]) - one.sense * one.sliding
+        # a comparison is true if it holds in all lanes
+        by_rate = one.viscous * m.v[j] if one.short_circuit == 0.0 else _rate_force(one, m.v[j])
+        m.rates[j].tau += one.stuck - by_rate - one.sense * one.sliding
     inward(m.composites, m.rates, True)
     outward(m.composites, m.rates, True)
+    for j in range(nv):
+        a, U = m.composites[m.rates[j].composite].a, m.rates[j].U
+        along = a[0] * U[0] + a[1] * U[1] + a[2] * U[2] + (a[3] * U[3] + a[4] * U[4] + a[5] * U[5])
+        m.needed[j] = along - m.rates[j].u
     return bool(regular)
 
 
@@ -432,12 +459,7 @@ def _put_state(m: Lanes, i: int, now: Motion) -> None:
 def _read_multipliers(m: Lanes, i: int, state: KernelState) -> None:
     """Fill the multipliers of a kernel state from the evaluation of a lane: the forces that its held joints need."""
     for k in range(len(state.independent_rows)):
-        joint_rate = m.rates_of[state.rows[state.independent_rows[k]].rate]
-        body = m.composites_of[joint_rate.composite]
-        rest = joint_rate.u[i]
-        for n in range(6):
-            rest -= body.a[n, i] * joint_rate.U[n, i]
-        state.multipliers[k] = -rest
+        state.multipliers[k] = m.needed_of[state.rows[state.independent_rows[k]].rate, i]
 
 
 @kernel
@@ -451,19 +473,10 @@ def _read_accelerations(m: Lanes, i: int, state: KernelState, now: Motion) -> No
 
 
 @kernel
-def _begin(
-    m: Lanes,
-    i: int,
-    number: int,
-    addresses: AnyArray,
-    method: Records,
-    settings: Settings,
-    own: AnyArray,
-    starts: LanesStarts,
-) -> int:
-    """Begin a stop in lane i and go on until it waits; return what it does next.
+def _begin(m: Lanes, i: int, number: int, settings: Settings, own: AnyArray, starts: LanesStarts) -> int:
+    """Begin a stop in lane i; return what it does next.
 
-    ``addresses`` (6,), ``method`` (2,) and ``own`` (n,) as for :func:`stops_in_lanes`.
+    ``own`` (n,) as for :func:`stops_in_lanes`.
     """
     state, workspace = load_struct(m.places[i, 0]), load_workspace(m.places[i, 1])
     k, lane, carried = number, m.lane[i], starts.carried[number]
@@ -495,7 +508,7 @@ def _begin(
     )
     if limited:
         return LIMIT
-    return _go_on(m, i, _INSTANT, addresses, method, settings)
+    return _INSTANT
 
 
 @kernel
@@ -530,38 +543,7 @@ def _end(
 
 
 @kernel
-def _resume(m: Lanes, i: int, addresses: AnyArray, method: Records, settings: Settings) -> int:
-    """Go on with the evaluation for which lane i waited; return what it does next.
-
-    ``addresses`` (6,) and ``method`` (2,) as for :func:`stops_in_lanes`.
-    """
-    if m.lane[i].stage == 0:
-        code = _decide(m, i, addresses, settings)
-    else:
-        code = _after_stage(m, i, addresses, method, settings)
-    return _go_on(m, i, code, addresses, method, settings)
-
-
-@kernel
-def _go_on(m: Lanes, i: int, code: int, addresses: AnyArray, method: Records, settings: Settings) -> int:
-    """Go on with what lane i does next until it waits or its stop ends; return that.
-
-    ``addresses`` (6,) and ``method`` (2,) as for :func:`stops_in_lanes`.
-    """
-    while code >= _INSTANT:
-        if code == _INSTANT:
-            code = _instant(m, i, settings)
-        elif code == _STRETCH:
-            code = _stretch(m, i, settings)
-        elif code == _STEP:
-            code = _begin_step(m, i, addresses)
-        else:
-            code = _try_step(m, i, method, settings)
-    return code
-
-
-@kernel
-def _instant(m: Lanes, i: int, settings: Settings) -> int:
+def _instant(m: Lanes, i: int) -> int:
     """Wait for a decision which brakes hold if something has changed; return what the lane does next."""
     lane = m.lane[i]
     lane.rounds += 1
@@ -639,14 +621,11 @@ def _stretch(m: Lanes, i: int, settings: Settings) -> int:
 
 
 @kernel
-def _begin_step(m: Lanes, i: int, addresses: AnyArray) -> int:
-    """Begin a step, or end the stretch; return what the lane does next.
-
-    ``addresses`` (6,) as for :func:`stops_in_lanes`.
-    """
+def _begin_step(m: Lanes, i: int) -> int:
+    """Begin a step, or end the stretch; return what the lane does next."""
     lane, now = m.lane[i], load_workspace(m.places[i, 1]).now
     if lane.taken == AT_ONCE or not lane.goal - lane.t > SHORTEST * (1.0 + abs(lane.goal)):
-        return _end_stretch(m, i, False, addresses)
+        return _STRETCHED
     _put_state(m, i, now)
     for j in range(len(m.q)):
         m.kx_of[j, i], m.kv_of[j, i] = now.qd[j], now.qdd[j]
@@ -682,10 +661,10 @@ def _put_stage(m: Lanes, i: int, method: Records, stage: int) -> None:
 
 
 @kernel
-def _after_stage(m: Lanes, i: int, addresses: AnyArray, method: Records, settings: Settings) -> int:
+def _after_stage(m: Lanes, i: int, method: Records, settings: Settings) -> int:
     """Store an evaluated stage, and end the step with its last one; return what the lane does next.
 
-    ``addresses`` (6,) and ``method`` (2,) as for :func:`stops_in_lanes`.
+    ``method`` (2,) as for :func:`stops_in_lanes`.
     """
     lane, nv = m.lane[i], len(m.q)
     own, stage, state = method[lane.method], lane.stage, load_struct(m.places[i, 0])
@@ -710,7 +689,7 @@ def _after_stage(m: Lanes, i: int, addresses: AnyArray, method: Records, setting
         lane.own = lane.h
         return _STEP
     lane.grown = min(lane.grown, SAFETY * error**own.exponent if error > 0.0 else MOST)
-    return _end_step(m, i, state, addresses)
+    return _end_step(m, i, state)
 
 
 @kernel
@@ -730,11 +709,8 @@ def _error(m: Lanes, i: int, method: Records, rates: Records, settings: Settings
 
 
 @kernel
-def _end_step(m: Lanes, i: int, state: KernelState, addresses: AnyArray) -> int:
-    """Move lane i to the end of its step; return what it does next.
-
-    ``addresses`` (6,) as for :func:`stops_in_lanes`.
-    """
+def _end_step(m: Lanes, i: int, state: KernelState) -> int:
+    """Move lane i to the end of its step; return what it does next."""
     lane, workspace, watched = m.lane[i], load_workspace(m.places[i, 1]), m.event_functions[i]
     now, old = workspace.now, workspace.old
     for j in range(len(m.q)):
@@ -748,7 +724,7 @@ def _end_step(m: Lanes, i: int, state: KernelState, addresses: AnyArray) -> int:
     for j in range(len(m.q)):
         finite &= isfinite(now.qdd[j])
     if finite and sign_changes(state, watched[: lane.watched], lane.step, now.q, now.qd):
-        return _end_stretch(m, i, True, addresses)
+        return _PASSED
     lane.kept, lane.begin = keep_step(m.pieces[i], lane.kept, m.s[i], lane.begin, lane.t, old, now)
     lane.taken += 1
     return _STEP if finite else BROKEN
