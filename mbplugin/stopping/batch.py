@@ -52,7 +52,7 @@ from mbplugin.stopping.compiled import (
     workspace_for_stop,
 )
 from mbplugin.stopping.evaluation import evaluate
-from mbplugin.stopping.lanes import ALONE, LanesStarts, StopLanes, compiled_lanes
+from mbplugin.stopping.lanes import LanesStarts
 from mbplugin.stopping.many import (
     CARRIED,
     OUTCOMES,
@@ -69,6 +69,7 @@ from mbplugin.stopping.outcome import StopReport, slipped_back
 from mbplugin.stopping.run import run_stop
 from mbplugin.stopping.scenario import Scenario
 from mbplugin.stopping.scenario.drives import Ramps
+from mbplugin.stopping.side_by_side import ALONE, StopLanes, compiled_lanes
 from mbplugin.stopping.tool_path import path_length, path_workspace
 from mbplugin.stopping.zones import StopMotion, motion_of_pieces
 
@@ -412,12 +413,16 @@ class CompiledStop:
     ) -> Stops:
         """Compute stops in one compiled call; arguments as for :func:`~mbplugin.stopping.many.stop_many`.
 
-        With ``in_lanes`` several are computed side by side, see :mod:`mbplugin.stopping.lanes`.
+        With ``in_lanes`` several are computed side by side, see :mod:`mbplugin.stopping.side_by_side`.
         """
         count, n, addresses = len(starts), len(self._own), called_addresses()
         if in_lanes:
             return self._side_by_side(starts, braked, times, carried)
-        out, settings, point = Stops.room_for(count, n, self.scenario.duration), self._settings, self._tool[1].p
+        out, settings, point = (
+            Stops.room_for(count, n, self.scenario.duration),
+            self._settings,
+            self._tool[1].p,
+        )
         done = 0
         while True:
             done = compiled_stops()(
@@ -443,11 +448,22 @@ class CompiledStop:
         self, starts: StopStarts, braked: AnyArray, times: tuple[Array, Array], carried: AnyArray
     ) -> Stops:
         """Compute stops in the lanes of vectors; arguments as for :func:`~mbplugin.stopping.many.stop_many`."""
-        out, addresses = Stops.room_for(len(starts), len(self._own), self.scenario.duration), called_addresses()
+        out, addresses = (
+            Stops.room_for(len(starts), len(self._own), self.scenario.duration),
+            called_addresses(),
+        )
         self._lanes.load(self.model.composites, _OF_PAYLOADS, self._s)
         inputs = [np.ascontiguousarray(values) for values in (starts.q, starts.qd, braked, *times, carried)]
-        arguments = (self._method, self._settings, self._path_words.ctypes.data, self._tool[1].p, self._own_indices)
-        while not self._lanes.compute(addresses, *arguments, LanesStarts(*inputs, out.ended, out.joints)):
+        arguments = (
+            self._method,
+            self._settings,
+            self._path_words.ctypes.data,
+            self._tool[1].p,
+            self._own_indices,
+        )
+        while not self._lanes.compute(
+            addresses, *arguments, LanesStarts._make((*inputs, out.ended, out.joints))
+        ):
             with _COMPILING:
                 addresses[-1] = breaking_address()
         alone = np.flatnonzero(out.ended["status"] == ALONE)

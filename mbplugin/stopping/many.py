@@ -336,7 +336,18 @@ def stop_many(
         if status == UNDECIDED:
             return k
         put_end(
-            (status, time, count), s, settings, m, path_place, point, own, pieces, q[k], workspace, ended[k], joints[k]
+            (status, time, count),
+            s,
+            settings,
+            m,
+            path_place,
+            point,
+            own,
+            pieces,
+            q[k],
+            workspace,
+            ended[k],
+            joints[k],
         )
     return len(q)
 
