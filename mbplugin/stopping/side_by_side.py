@@ -164,7 +164,7 @@ class StopLanes:
         self._words = np.array(words_of(self._lanes), dtype=np.int64)
 
     def load(self, composites: AnyArray, names: tuple[str, ...], s: AnyArray) -> None:
-        """Replace the named fields of all composite bodies (b,), and the joints s (n,), of every lane."""
+        """Replace the named fields of ``composites`` (b,), and the joints ``s`` (n,), in every lane."""
         for name in names:
             values = composites[name]
             self._lanes.composites[name] = values[..., None]
