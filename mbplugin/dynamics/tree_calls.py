@@ -34,9 +34,11 @@ from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.phrases import listed
 from mbplugin.readers import ModelSource, model_of
 
+#: Fields of the states of composite bodies and of rates.
+OF_COMPOSITE = ("R", "p", "c", "joint", "v", "bias", "a", "f", "J", "I_A")
+OF_RATE = ("s", "e", "U", "D", "root", "per_root", "u", "tau", "qdd")
 #: Records of composite bodies and of rates whose states differ from lane to lane; their parameters do not.
-LANED_COMPOSITE = LanesRecord(COMPOSITE, ("R", "p", "c", "joint", "v", "bias", "a", "f", "J", "I_A"))
-LANED_RATE = LanesRecord(RATE, ("s", "e", "U", "D", "root", "per_root", "u", "tau", "qdd"))
+LANED_COMPOSITE, LANED_RATE = LanesRecord(COMPOSITE, OF_COMPOSITE), LanesRecord(RATE, OF_RATE)
 _VECTOR = types.float64[::1]
 _MATRIX = types.float64[:, ::1]
 

@@ -478,7 +478,8 @@ def rate_force(law: Any, rate: Any) -> Any:
     rate : float or array
         rad/s or m/s.
     """
-    saturation = 1.0 + (rate / law.short_circuit_rate) ** 2
+    share = rate / law.short_circuit_rate
+    saturation = 1.0 + share * share
     return law.viscous * rate + law.short_circuit * rate / saturation
 
 

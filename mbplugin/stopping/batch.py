@@ -52,6 +52,7 @@ from mbplugin.stopping.compiled import (
     workspace_for_stop,
 )
 from mbplugin.stopping.evaluation import evaluate
+from mbplugin.stopping.lanes import LanesStarts
 from mbplugin.stopping.many import (
     CARRIED,
     OUTCOMES,
@@ -68,11 +69,13 @@ from mbplugin.stopping.outcome import StopReport, slipped_back
 from mbplugin.stopping.run import run_stop
 from mbplugin.stopping.scenario import Scenario
 from mbplugin.stopping.scenario.drives import Ramps
+from mbplugin.stopping.side_by_side import ALONE, StopLanes, compiled_lanes
 from mbplugin.stopping.tool_path import path_length, path_workspace
 from mbplugin.stopping.zones import StopMotion, motion_of_pieces
 
-#: Least number of stops that are worth a thread.
-_LEAST_PER_THREAD = 8
+#: Least number of stops that are worth a thread, and of those in one call that are computed in the lanes of vectors:
+#: the code for these is compiled in seconds once, and the last stops leave lanes empty.
+_LEAST_PER_THREAD, LEAST_IN_LANES = 8, 24
 _COMPILING = Lock()
 #: The parameters of a joint that a brake changes, and those of a composite body that a payload changes.
 _OF_BRAKES = ("braked", "power_off", "engagement_time")
@@ -354,19 +357,21 @@ class CompiledStop:
         helpers: Sequence[CompiledStop],
     ) -> Stops:
         """Return the results of the compiled loop for k starts; arguments as for :meth:`stops`."""
+        in_lanes = len(starts) >= LEAST_IN_LANES and not len(self.model.springs)
         if not helpers:
-            return self._part_of(starts, brakes, payloads)
+            return self._part_of(starts, brakes, payloads, in_lanes)
         # compiled before any thread starts: Ctrl-C interrupts a compilation in the main thread only
-        for prepare in (called_addresses, loop_address, compiled_stops):
+        compiled_loops = (compiled_lanes,) if in_lanes else (loop_address, compiled_stops)
+        for prepare in (called_addresses, *compiled_loops):
             prepare()
         ends = np.linspace(0, len(starts), len(helpers) + 2).astype(int).tolist()
         own, *others = (starts.part(slice(*at)) for at in pairwise(ends))
         waiting = [
-            helper._thread.submit(helper._part_of, part, brakes, payloads)
+            helper._thread.submit(helper._part_of, part, brakes, payloads, in_lanes)
             for helper, part in zip(helpers, others, strict=True)
         ]
         try:
-            parts = [self._part_of(own, brakes, payloads)]
+            parts = [self._part_of(own, brakes, payloads, in_lanes)]
         finally:
             # nothing goes on in a thread after the call
             wait(waiting)
@@ -378,9 +383,13 @@ class CompiledStop:
         return ThreadPoolExecutor(1)
 
     def _part_of(
-        self, starts: StopStarts, brakes: tuple[JointBrake, ...], payloads: tuple[Payload, ...]
+        self,
+        starts: StopStarts,
+        brakes: tuple[JointBrake, ...],
+        payloads: tuple[Payload, ...],
+        in_lanes: bool,
     ) -> Stops:
-        """Return the results of the compiled loop for k starts."""
+        """Return the results of the compiled loop for k starts, computed side by side with ``in_lanes``."""
         self.set_brakes(brakes)
         self.set_payloads(payloads)
         s, own, late = self._s, self._own, starts.delay_factors
@@ -392,16 +401,28 @@ class CompiledStop:
             own_laws = np.array([getattr(brake.law, part) for brake in brakes])
             braked[part] = free[part] + starts.torque_factors * own_laws
         times = late * s["power_off"][own], late * s["engagement_time"][own]
-        return self._computed(starts, braked, times, self._carried(payloads, starts.shares))
+        return self._computed(starts, braked, times, self._carried(payloads, starts.shares), in_lanes)
 
     def _computed(
-        self, starts: StopStarts, braked: AnyArray, times: tuple[Array, Array], carried: AnyArray
+        self,
+        starts: StopStarts,
+        braked: AnyArray,
+        times: tuple[Array, Array],
+        carried: AnyArray,
+        in_lanes: bool = False,
     ) -> Stops:
-        """Compute stops in one compiled call; arguments as for :func:`~mbplugin.stopping.many.stop_many`."""
+        """Compute stops in one compiled call; arguments as for :func:`~mbplugin.stopping.many.stop_many`.
+
+        With ``in_lanes`` several are computed side by side, see :mod:`mbplugin.stopping.side_by_side`.
+        """
         count, n, addresses = len(starts), len(self._own), called_addresses()
-        out = Stops.room_for(count, n, self.scenario.duration)
-        carrier, X = self._tool
-        settings = Settings(self.scenario.duration, self.rtol, self.atol, self.scenario.tolerance, carrier)
+        if in_lanes:
+            return self._side_by_side(starts, braked, times, carried)
+        out, settings, point = (
+            Stops.room_for(count, n, self.scenario.duration),
+            self._settings,
+            self._tool[1].p,
+        )
         done = 0
         while True:
             done = compiled_stops()(
@@ -413,7 +434,7 @@ class CompiledStop:
                     self._event_functions,
                     self._s,
                 ),
-                *(settings, self._path_words.ctypes.data, X.p, self._own_indices, self._pieces, done),
+                *(settings, self._path_words.ctypes.data, point, self._own_indices, self._pieces, done),
                 *(np.ascontiguousarray(values) for values in (starts.q, starts.qd, braked, *times, carried)),
                 *(out.ended, out.joints),
             )
@@ -422,6 +443,45 @@ class CompiledStop:
             # one thread compiles it, and the others wait
             with _COMPILING:
                 addresses[-1] = breaking_address()
+
+    def _side_by_side(
+        self, starts: StopStarts, braked: AnyArray, times: tuple[Array, Array], carried: AnyArray
+    ) -> Stops:
+        """Compute stops in the lanes of vectors; arguments as for :func:`~mbplugin.stopping.many.stop_many`."""
+        out, addresses = (
+            Stops.room_for(len(starts), len(self._own), self.scenario.duration),
+            called_addresses(),
+        )
+        self._lanes.load(self.model.composites, _OF_PAYLOADS, self._s)
+        inputs = [np.ascontiguousarray(values) for values in (starts.q, starts.qd, braked, *times, carried)]
+        arguments = (
+            self._method,
+            self._settings,
+            self._path_words.ctypes.data,
+            self._tool[1].p,
+            self._own_indices,
+        )
+        while not self._lanes.compute(
+            addresses, *arguments, LanesStarts._make((*inputs, out.ended, out.joints))
+        ):
+            with _COMPILING:
+                addresses[-1] = breaking_address()
+        alone = np.flatnonzero(out.ended["status"] == ALONE)
+        if alone.size:
+            own = (values[alone] for values in (braked, *times, carried))
+            braked, off, engagement, carried = own
+            found = self._computed(starts.part(alone), braked, (off, engagement), carried)
+            out.ended[alone], out.joints[alone] = found.ended, found.joints
+        return out
+
+    @cached_property
+    def _lanes(self) -> StopLanes:
+        return StopLanes(self._kernel_state, self._workspace, self._s)
+
+    @property
+    def _settings(self) -> Settings:
+        tolerances = self.rtol, self.atol, self.scenario.tolerance
+        return Settings(self.scenario.duration, *tolerances, self._tool[0])
 
     def _carried(self, payloads: tuple[Payload, ...], shares: Array) -> AnyArray:
         """Return the ``CARRIED`` records (k, c) of the composite bodies with payloads, for shares (k,) of these."""

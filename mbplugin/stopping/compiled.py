@@ -64,9 +64,9 @@ STOPPED, LIMIT, MOVING, BROKEN, UNDECIDED = range(5)
 #: Largest number of steps of a stop.
 STEPS = 4000
 #: Length of the first step, s.
-_FIRST_STEP = 1e-3
+FIRST_STEP = 1e-3
 #: A stretch this short, s, needs no method of high order: while drives are powered off one after the other.
-_SHORT = 3e-3
+SHORT = 3e-3
 #: One joint in a stop, with its resistance before (``free``) and after (``braked``) its brake engages. ``power_off``:
 #: time at which its drive is powered off; ``engagement_time``: time at which its brake engages, s. ``lower``,
 #: ``upper``: coordinates beyond which it has passed its limits. ``controlled``: its drive is still powered.
@@ -128,6 +128,29 @@ def solve_brakes(
     The kernel state lies at address ``place``, with the words ``words`` (k,); ``rows`` (n,) becomes its active rows.
     Return the number of evaluations, and whether a decision was made: not if a brake breaks away and ``breaking`` is 0.
     """
+    controlled = all_at_rest_hold(place, words, rows, s, now, friction, at_zero)
+    _accelerate(evaluate, place, t, now)
+    if can_hold(place, s, controlled, friction):
+        return 1, True
+    hold_rows(words, controlled, len(now.qd))
+    _accelerate(evaluate, place, t, now)
+    if not solve(breaking, place, now.qd, friction.resting, tolerance, friction.sticking, friction.carrying):
+        return 2, False
+    resistances = load_struct(place).resistances
+    hold_rows(words, _let_hold(resistances, rows, controlled, s, now, friction.carrying), len(now.qd))
+    _accelerate(evaluate, place, t, now)
+    return 3, True
+
+
+@kernel
+def all_at_rest_hold(
+    place: int, words: AnyArray, rows: AnyArray, s: Records, now: Motion, friction: Friction, at_zero: int
+) -> int:
+    """Activate the rows of all driven joints and of all brakes at rest; return the number of driven joints.
+
+    Arguments as for :func:`solve_brakes`: ``words`` (k,), ``rows`` (n,). Usually all resting joints are held: if their
+    forces are within the bounds, nothing else has to be tried.
+    """
     n, controlled, resistances = len(s), 0, load_struct(place).resistances
     for k in range(n):
         friction.acting[k], friction.resting[k] = not s[k].controlled, friction.carrying[k]
@@ -136,20 +159,21 @@ def solve_brakes(
             controlled += 1
     # the rows are single rates, so no kinematics are needed
     let_slide(place, now.qd, friction.acting, at_zero, friction.resting)
-    # usually all resting joints are held: if their forces are within the bounds, nothing else has to be tried
-    _hold(words, _let_hold(resistances, rows, controlled, s, now, friction.resting), len(now.qd))
-    _accelerate(evaluate, place, t, now)
-    if _within_bounds(place, controlled, friction.resting):
-        for k in range(n):
-            friction.sticking[k] = friction.carrying[k] = friction.resting[k]
-        return 1, True
-    _hold(words, controlled, len(now.qd))
-    _accelerate(evaluate, place, t, now)
-    if not solve(breaking, place, now.qd, friction.resting, tolerance, friction.sticking, friction.carrying):
-        return 2, False
-    _hold(words, _let_hold(resistances, rows, controlled, s, now, friction.carrying), len(now.qd))
-    _accelerate(evaluate, place, t, now)
-    return 3, True
+    hold_rows(words, _let_hold(resistances, rows, controlled, s, now, friction.resting), len(now.qd))
+    return controlled
+
+
+@kernel
+def can_hold(place: int, s: Records, controlled: int, friction: Friction) -> bool:
+    """Return True if all brakes at rest hold within their static bounds; then they stick.
+
+    Their multipliers in the kernel state at ``place`` follow those of the driven joints, ``controlled`` in number.
+    """
+    if not _within_bounds(place, controlled, friction.resting):
+        return False
+    for k in range(len(s)):
+        friction.sticking[k] = friction.carrying[k] = friction.resting[k]
+    return True
 
 
 @kernel
@@ -187,7 +211,7 @@ def _accelerate(evaluate: Evaluate, place: int, t: float, now: Motion) -> None:
 
 
 @kernel
-def _hold(words: AnyArray, r: int, nv: int) -> None:
+def hold_rows(words: AnyArray, r: int, nv: int) -> None:
     """Set the number of active rows of a kernel state, given as words (k,), to r."""
     for k in range(len(_ROWS)):
         words[_ROWS[k]] = r
@@ -391,12 +415,12 @@ def stop_loop(
     address = addresses[0]
     evaluate, advance, locate = evaluate_from(address), advance_from(addresses[1]), locate_from(addresses[2])
     solve, watch_brakes = solve_from(addresses[3]), watch_from(addresses[4])
-    resistances, h = load_struct(place).resistances, _FIRST_STEP
+    resistances, h = load_struct(place).resistances, FIRST_STEP
     workspace, control = load_workspace(workspace_place), (end, rtol, atol)
     now, old, taken, friction, inside, counts = workspace
     put_all(now, old)
     q, qd = now.q, now.qd
-    t, kept, limited = _start(resistances, s, now, old, end, pieces)
+    t, kept, limited = begin_motion(resistances, s, now, old, end, pieces)
     if limited:
         return LIMIT, t, 0
     watched, changed, at_zero, exact = event_functions[:0], True, -1, True
@@ -420,7 +444,7 @@ def stop_loop(
         begin, which, goal = t, -1, next_switch(s, t, end)
         # in one short step the method of low order is exact enough with half the evaluations, unless a joint is stiff
         status = WEAK
-        if exact and goal - t <= _SHORT:
+        if exact and goal - t <= SHORT:
             status, count, t, length = _advance(
                 advance,
                 address,
@@ -519,7 +543,7 @@ def _advance(
 
 
 @kernel
-def _start(
+def begin_motion(
     resistances: Records, s: Records, now: Motion, old: Motion, end: float, pieces: Array
 ) -> tuple[float, int, bool]:
     """Move at constant rates until the first drive is powered off; return that time (s) and the number of pieces.

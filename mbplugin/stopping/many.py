@@ -30,8 +30,9 @@ from mbplugin.dynamics.kernels.solve import RESISTANCE
 from mbplugin.model.brakes import JointBrake
 from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.simulation.events import EVENT_FUNCTION
+from mbplugin.simulation.friction import AT_REST
 from mbplugin.simulation.integrators.explicit_loop import METHOD, put
-from mbplugin.simulation.kernel_state import INDICES, MATRIX, VECTOR, load_struct
+from mbplugin.simulation.kernel_state import INDICES, MATRIX, VECTOR, KernelState, load_struct
 from mbplugin.stopping.compiled import (
     BROKEN,
     LIMIT,
@@ -41,6 +42,7 @@ from mbplugin.stopping.compiled import (
     STOPPING,
     UNDECIDED,
     Motion,
+    StopWorkspace,
     compiled_loop,
     load_workspace,
 )
@@ -108,7 +110,7 @@ class StopStarts:
     def __len__(self) -> int:
         return len(self.q)
 
-    def part(self, own: slice) -> StopStarts:
+    def part(self, own: slice | AnyArray) -> StopStarts:
         """Return some of the starts."""
         return StopStarts(
             self.q[own], self.qd[own], self.torque_factors[own], self.delay_factors[own], self.shares[own]
@@ -314,19 +316,8 @@ def stop_many(
         Filled with the values of the joints, see ``TIMES``.
     """
     run, m, workspace = _loop_from(loop), load_struct(place), load_workspace(workspace_place)
-    now, old, friction, counts = workspace.now, workspace.old, workspace.friction, workspace.counts
-    composites, rates = m.composites, m.rates
     for k in range(first, len(q)):
-        for n in range(len(own)):
-            joint = s[own[n]]
-            joint.braked = braked[k, n]
-            joint.power_off, joint.engagement_time = power_off[k, n], engagement[k, n]
-        for n in range(carried.shape[1]):
-            _load(composites, carried[k, n])
-        for n in range(len(s)):
-            friction.acting[n] = friction.resting[n] = friction.sticking[n] = friction.carrying[n] = False
-        counts[0] = counts[1] = 0.0
-        _start_at(q[k], qd[k], now)
+        put_start(s, own, braked[k], power_off[k], engagement[k], m, carried[k], q[k], qd[k], workspace)
         status, time, count = run(
             addresses,
             place,
@@ -344,15 +335,82 @@ def stop_many(
         )
         if status == UNDECIDED:
             return k
-        end = ended[k]
-        if status == STOPPED and only_slows_down(s, pieces):
-            status, time = MOVING, settings.end
-        for n in range(len(own)):
-            _joint_values(s[own[n]], now, q[k], status, time, settings.end, joints[k, :, n])
-        end.status, end.time, end.evaluations = status, time, count
-        _tool_path(composites, rates, path_place, settings.carrier, point, pieces, q[k], now, old, end)
-        end.clearance = clearance(s, pieces)
+        put_end(
+            (status, time, count),
+            s,
+            settings,
+            m,
+            path_place,
+            point,
+            own,
+            pieces,
+            q[k],
+            workspace,
+            ended[k],
+            joints[k],
+        )
     return len(q)
+
+
+@kernel
+def put_start(
+    s: Records,
+    own: AnyArray,
+    braked: Records,
+    power_off: Array,
+    engagement: Array,
+    m: KernelState,
+    carried: Records,
+    q: Array,
+    qd: Array,
+    workspace: StopWorkspace,
+) -> None:
+    """Set brakes, payloads and state of one stop; arguments as for :func:`stop_many`, those of this stop only.
+
+    ``own``, ``power_off`` and ``engagement`` (n,); ``q`` and ``qd`` (nv,).
+    """
+    for n in range(len(own)):
+        joint = s[own[n]]
+        joint.braked = braked[n]
+        joint.power_off, joint.engagement_time = power_off[n], engagement[n]
+    for n in range(len(carried)):
+        _load(m.composites, carried[n])
+    friction, counts = workspace.friction, workspace.counts
+    for n in range(len(s)):
+        friction.acting[n] = friction.resting[n] = friction.sticking[n] = friction.carrying[n] = False
+    counts[0] = counts[1] = 0.0
+    _start_at(q, qd, workspace.now)
+
+
+@kernel
+def put_end(
+    found: tuple[int, float, int],
+    s: Records,
+    settings: Settings,
+    m: KernelState,
+    path_place: int,
+    point: Array,
+    own: AnyArray,
+    pieces: Array,
+    start: Array,
+    workspace: StopWorkspace,
+    end: Records,
+    joints: Array,
+) -> None:
+    """Fill the end of a stop and the values of its joints from what the loop returned.
+
+    Arguments as for :func:`stop_many`, those of this stop only: ``point`` (3,), ``own`` (n,), ``pieces``
+    (STEPS + 2, 7, nv), ``start`` (nv,), rad and m, and ``joints`` (4, n).
+    """
+    status, time, count = found
+    now, old = workspace.now, workspace.old
+    if status == STOPPED and only_slows_down(s, pieces):
+        status, time = MOVING, settings.end
+    for n in range(len(own)):
+        _joint_values(s[own[n]], now, start, status, time, settings.end, joints[:, n])
+    end.status, end.time, end.evaluations = status, time, count
+    _tool_path(m.composites, m.rates, path_place, settings.carrier, point, pieces, start, now, old, end)
+    end.clearance = clearance(s, pieces)
 
 
 @kernel
@@ -459,7 +517,8 @@ def clearance(s: Records, pieces: Array) -> float:
         j, k = s[n].rate, 0
         while k < len(pieces) and pieces[k, 0, 0] > 0.0:
             v, last, at = pieces[k, 2, j], pieces[k, 5, j], pieces[k, 1, j]
-            if v * last < 0.0:
+            # a rate that ends as zero up to rounding has no sign
+            if v * last < 0.0 and abs(last) > AT_REST:
                 at += 0.5 * pieces[k, 0, 0] * v * v / (v - last)
             for x in (at, pieces[k, 4, j]):
                 least = min(least, x - s[n].lower, s[n].upper - x)
@@ -469,7 +528,8 @@ def clearance(s: Records, pieces: Array) -> float:
 
 # The compiled function.
 
-_SETTINGS = named_tuple([types.float64] * 4 + [types.int64], Settings)
+#: Compiler's type of the settings.
+SETTINGS = named_tuple([types.float64] * 4 + [types.int64], Settings)
 #: In the compiled function: get the loop from its address.
 _loop_from = function_at(types.FunctionType(LOOP_SIGNATURE))
 
@@ -487,7 +547,7 @@ def compiled_stops() -> Any:
     many: Any = [numba.from_dtype(kind)[:, ::1] for kind in (RESISTANCE, CARRIED)]
     signature = types.int64(
         *(types.intp, INDICES, types.intp, INDICES, types.intp, METHOD, INDICES, functions, joints),
-        *(_SETTINGS, types.intp, VECTOR, INDICES, types.float64[:, :, ::1], types.int64, MATRIX, MATRIX),
+        *(SETTINGS, types.intp, VECTOR, INDICES, types.float64[:, :, ::1], types.int64, MATRIX, MATRIX),
         *(many[0], MATRIX, MATRIX, many[1], record_array(ENDED), types.float64[:, :, ::1]),
     )
     return compiled(stop_many, signature, in_threads=True)

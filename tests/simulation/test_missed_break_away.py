@@ -18,6 +18,7 @@ from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import Pose
 from mbplugin.report.text.stop import estop_lines
 from mbplugin.stopping.batch import ArmStopper, CompiledStop
+from mbplugin.stopping.many import TRAVELS, StopStarts
 from mbplugin.stopping.outcome import StopReport
 
 SEED = 20261127
@@ -160,6 +161,19 @@ def test_the_compiled_stops_see_it_too(peak: tuple[Arm, float, float, Any]) -> N
         scenario = arm.stop(factor * most).scenario
         stop = ArmStopper(CompiledStop(scenario)).stop(scenario.q, scenario.qd, scenario.brakes, ())
         assert (stop.travels[0] != 0.0) == (factor < 1.0)
+
+
+def test_stops_side_by_side_see_it_too(
+    peak: tuple[Arm, float, float, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In one call, just below and just above the peak."""
+    monkeypatch.setattr("mbplugin.stopping.batch.LEAST_IN_LANES", 1)
+    arm, _, most, _ = peak
+    scenario = arm.stop(most).scenario
+    factors, one = np.array([[0.99999, 1.0], [1.00001, 1.0]]), np.ones((2, 2))
+    starts = StopStarts(np.tile(scenario.q, (2, 1)), np.tile(scenario.qd, (2, 1)), factors, one, np.ones(2))
+    stops = CompiledStop(scenario).stops(starts, scenario.brakes, ())
+    assert (stops.joints[:, TRAVELS, 0] != 0.0).tolist() == [True, False]
 
 
 def test_a_peak_that_no_brake_carries_is_an_internal_error() -> None:

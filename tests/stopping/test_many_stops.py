@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from mbplugin.dynamics.compiler.lanes import LANES
 from mbplugin.dynamics.kernels.composite_bodies import carried_masses, find_composites
 from mbplugin.model.brake_law import Brake
 from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.mechanism.pair import Freedom
 from mbplugin.model.scene import Payload
-from mbplugin.stopping.batch import ArmStopper, CompiledStop
+from mbplugin.model.spatial import Spring
+from mbplugin.stopping.batch import LEAST_IN_LANES, ArmStopper, CompiledStop
 from mbplugin.stopping.many import BACK, REACTIONS, TIMES, TRAVELS, StopStarts
 from mbplugin.stopping.run import make_scenario
 from mbplugin.stopping.scenario import Scenario
@@ -61,8 +63,7 @@ def check(scenario: Scenario, starts: StopStarts, payloads: tuple[Payload, ...])
             assert stops.joints[k, row] == pytest.approx(values, abs=1e-9)
         assert stops.ended["tool_distance"][k] == pytest.approx(one.tool_distance, abs=1e-9)
         assert stops.ended["tool_displacement"][k] == pytest.approx(one.tool_displacement, abs=1e-9)
-        # where a rate ends as zero up to rounding, its sign decides on the turning point that is estimated
-        assert stops.ended["clearance"][k] == pytest.approx(alone.arm.to_limits(), abs=1e-6)
+        assert stops.ended["clearance"][k] == pytest.approx(alone.arm.to_limits(), abs=1e-9)
     return set(stops.outcomes)
 
 
@@ -84,14 +85,25 @@ def test_stops_of_one_call_are_those_one_by_one(
     assert expected <= check(scenario, plan.draws(range(24)), scenario.actions.payloads)
 
 
-def test_a_robot_at_rest_holds_at_once_and_a_payload_of_no_share_weighs_nothing() -> None:
+SIDE_BY_SIDE = pytest.mark.parametrize("least", [1, 10**9], ids=["side by side", "one after the other"])
+
+
+@SIDE_BY_SIDE
+def test_a_robot_at_rest_holds_at_once_and_a_payload_of_no_share_weighs_nothing(
+    least: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mbplugin.stopping.batch.LEAST_IN_LANES", least)
     scenario = scenario_of(arm((0.5, 0.4)), [Brake("j0", 90.0), Brake("j1", 40.0)])
     one = np.ones((2, 2))
     starts = StopStarts(np.tile(scenario.q, (2, 1)), np.zeros((2, 2)), one, one, np.array([0.0, 1.0]))
     assert check(scenario, starts, scenario.actions.payloads) == {"stopped"}
 
 
-def test_the_brakes_and_payloads_of_the_robot_are_unchanged_after_many_stops() -> None:
+@SIDE_BY_SIDE
+def test_the_brakes_and_payloads_of_the_robot_are_unchanged_after_many_stops(
+    least: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mbplugin.stopping.batch.LEAST_IN_LANES", least)
     scenario = scenario_of(arm((0.5, 0.4, 0.3)), brakes_of(3, 80.0))
     stops, fresh = CompiledStop(scenario), CompiledStop(scenario)
     plan = SweepPlan(scenario, 3, 1, None, 0.2, (0.5, 1.0), 0.3, 0.4, (0.0, 1.0))
@@ -101,7 +113,11 @@ def test_the_brakes_and_payloads_of_the_robot_are_unchanged_after_many_stops() -
     assert after.travels == pytest.approx(before.travels, abs=1e-12)
 
 
-def test_other_brakes_and_payloads_after_many_stops_are_those_of_a_fresh_robot() -> None:
+@SIDE_BY_SIDE
+def test_other_brakes_and_payloads_after_many_stops_are_those_of_a_fresh_robot(
+    least: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mbplugin.stopping.batch.LEAST_IN_LANES", least)
     later = [replace(brake, delay=(brake.delay or 0.0) + 0.02) for brake in brakes_of(3, 60.0)]
     scenario, others = (scenario_of(arm((0.5, 0.4, 0.3)), own) for own in (brakes_of(3, 80.0), later))
     plan = SweepPlan(scenario, 5, 1, None, 0.2, (0.5, 1.0), 0.3, 0.4, (0.0, 1.0))
@@ -116,11 +132,17 @@ def test_other_brakes_and_payloads_after_many_stops_are_those_of_a_fresh_robot()
     # one stop, with what the last call left
     left, alone = (one.stop(scenario.q, scenario.qd) for one in (used, CompiledStop(scenario)))
     assert left.times.tolist() == alone.times.tolist()
+    bare = used.stops(starts, scenario.brakes, ())
+    assert bare.joints.tolist() == CompiledStop(scenario).stops(starts, scenario.brakes, ()).joints.tolist()
 
 
 @pytest.mark.long
-def test_a_stop_too_stiff_for_the_loop_is_left_to_the_runner() -> None:
+@SIDE_BY_SIDE
+def test_a_stop_too_stiff_for_the_loop_is_left_to_the_runner(
+    least: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Its neighbours keep their results; as in a single stop, the runner computes this one."""
+    monkeypatch.setattr("mbplugin.stopping.batch.LEAST_IN_LANES", least)
     mech = arm((0.5, 0.4))
     scenario = scenario_of(mech, [Brake("j0", 90.0, viscous=1e7), Brake("j1", 40.0)])
     one = np.ones((2, 2))
@@ -194,6 +216,59 @@ def starts_of(count: int, torque: float) -> tuple[Scenario, StopStarts, tuple[Pa
     scenario = replace(scenario_of(arm((0.5, 0.4, 0.3)), brakes_of(3, torque)), duration=1.0)
     plan = SweepPlan(scenario, count, 5, None, 0.2, (0.0, 1.0), 0.3, 0.4, (0.0, 1.0))
     return scenario, plan.draws(range(count)), scenario.actions.payloads
+
+
+@pytest.mark.parametrize("torque", [80.0, 6.0])
+def test_a_stop_does_not_depend_on_the_stops_in_the_other_lanes(
+    torque: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To the last bit, in any order, and alone in the lanes; one stop less than lanes leaves one of them empty."""
+    monkeypatch.setattr("mbplugin.stopping.batch.LEAST_IN_LANES", 1)
+    scenario, starts, payloads = starts_of(21, torque)
+    one = CompiledStop(scenario, patient=False)
+    expected = one.stops(starts, scenario.brakes, payloads)
+    order = np.random.default_rng(3).permutation(len(starts))
+    for chosen in (order, order[: LANES - 1], order[:1]):
+        stops = one.stops(starts.part(chosen), scenario.brakes, payloads)
+        assert stops.ended.tobytes() == expected.ended[chosen].tobytes()
+        assert stops.joints.tobytes() == expected.joints[chosen].tobytes()
+
+
+def test_the_stops_of_a_tip_without_mass_are_computed_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No rate of such a stop can be found; its neighbours, whose tip carries a payload, keep their results."""
+    monkeypatch.setattr("mbplugin.stopping.batch.LEAST_IN_LANES", 1)
+    scenario, starts, payloads = starts_of(12, 80.0)
+    tip = scenario.mech.bodies[-1]
+    massless = replace(tip, mass=0.0, I_C=np.zeros((3, 3)))
+    mech = replace(scenario.mech, bodies=(*scenario.mech.bodies[:-1], massless))
+    scenario = replace(scenario, mech=mech)
+    # a mass beside the axis of the last joint
+    payloads = (replace(payloads[0], com=np.array([0.2, 0.0, 0.0])),)
+    starts.shares[:] = 1.0
+    one = CompiledStop(scenario, patient=False)
+    expected = one.stops(starts, scenario.brakes, payloads)
+    assert not expected.is_broken.any()
+    starts.shares[[2, 7]] = 0.0
+    stops = one.stops(starts, scenario.brakes, payloads)
+    assert np.flatnonzero(stops.is_broken).tolist() == [2, 7]
+    kept = ~stops.is_broken
+    assert stops.joints[kept].tobytes() == expected.joints[kept].tobytes()
+    monkeypatch.setattr("mbplugin.stopping.batch.LEAST_IN_LANES", 10**9)
+    alone = one.stops(starts, scenario.brakes, payloads)
+    assert stops.ended[~kept].tobytes() == alone.ended[~kept].tobytes()
+
+
+def test_a_spring_between_two_bodies_is_not_computed_side_by_side() -> None:
+    """A spring without length in one of the lanes would have to be left out there alone."""
+    scenario, starts, payloads = starts_of(LEAST_IN_LANES, 80.0)
+    tip = scenario.mech.bodies[-1].name
+    spring = Spring("world", tip, np.zeros(3), np.zeros(3), stiffness=20.0, length=0.2, damping=1.0)
+    pulled = replace(scenario, actions=replace(scenario.actions, springs=(spring,)))
+    check(pulled, starts, payloads)
+    arms = [CompiledStop(one, patient=False) for one in (scenario, pulled)]
+    stops = [one.stops(starts, scenario.brakes, payloads) for one in arms]
+    assert ["_lanes" in vars(one) for one in arms] == [True, False]
+    assert np.abs(stops[0].joints - stops[1].joints).max() > 1e-3
 
 
 @pytest.mark.parametrize("torque", [80.0, 6.0])

@@ -255,6 +255,20 @@ def factor(composites: Records, rates: Records) -> bool:
 @kernel
 def factor_held(composites: Records, rates: Records) -> bool:
     """Fill J, I_A, U and D from poses and axes, for the held rates set; return True if every rate carries inertia."""
+    return _factor(composites, rates, True)
+
+
+@kernel
+def factor_without_roots(composites: Records, rates: Records) -> bool:
+    """Do the same as :func:`factor`, except for the square roots of D, which accelerations without rows do not need."""
+    for j in range(len(rates)):
+        rates[j].held = False
+    return _factor(composites, rates, False)
+
+
+@kernel
+def _factor(composites: Records, rates: Records, roots: bool) -> bool:
+    """Fill J, I_A, U and D, with the square roots of D if ``roots``; return True if every rate carries inertia."""
     for k in range(1, len(composites)):
         turn_inertia(composites[k])
     # a second loop, because a processor stalls that reads pairs of numbers just after it has written each of them
@@ -269,7 +283,7 @@ def factor_held(composites: Records, rates: Records) -> bool:
     for k in range(len(composites) - 1, 0, -1):
         body = composites[k]
         for j in range(body.qd_start + body.freedoms - 1, body.qd_start - 1, -1):
-            regular = _take_rate(body, rates[j]) and regular
+            regular = _take_rate(body, rates[j], roots) and regular
         if body.parent:
             _add_to(composites[body.parent], body)
     return regular
@@ -289,7 +303,7 @@ def turn_inertia(body: Records) -> None:
 
 
 @kernel
-def _take_rate(body: Records, joint_rate: Records) -> bool:
+def _take_rate(body: Records, joint_rate: Records, roots: bool) -> bool:
     """Reduce the articulated inertia of a composite body by one of its rates; return True if that carries inertia."""
     x = (joint_rate.s[0], joint_rate.s[1], joint_rate.s[2], joint_rate.s[3], joint_rate.s[4], joint_rate.s[5])
     # local copies, because the compiler must assume that the records alias
@@ -309,9 +323,10 @@ def _take_rate(body: Records, joint_rate: Records) -> bool:
         return False
     if joint_rate.held:
         return True
-    joint_rate.root = sqrt(joint_rate.D)
     share = 1.0 / joint_rate.D
-    joint_rate.per_root = share * joint_rate.root
+    if roots:
+        joint_rate.root = sqrt(joint_rate.D)
+        joint_rate.per_root = share * joint_rate.root
     for i in range(6):
         for m in range(i + 1):
             body.I_A[i, m] -= share * U[i] * U[m]
@@ -550,7 +565,7 @@ def free_accelerations(
     ``q`` (nq,), ``qd`` (nv,), ``tau`` (nv,), the forces of drives; :func:`gather` adds to ``power`` (3,), W.
     """
     move(composites, rates, q, qd)
-    regular = factor(composites, rates)
+    regular = factor_without_roots(composites, rates)
     gather(composites, rates, loads, springs, q, qd, power)
     for j in range(len(out)):
         rates[j].tau += tau[j]

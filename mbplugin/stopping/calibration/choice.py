@@ -35,6 +35,7 @@ from mbplugin.stopping.calibration.fit import (
 from mbplugin.stopping.calibration.intervals import Parameter
 from mbplugin.stopping.calibration.measured import Measurement
 from mbplugin.stopping.run import estop
+from mbplugin.stopping.side_by_side import compiled_lanes
 from mbplugin.stopping.table.run import stopping_table
 
 #: Amount by which Akaike's criterion of a law with more parameters must be lower.
@@ -306,3 +307,4 @@ def compile_everything() -> None:
     estop(mech, qd={"hinge": 1.0}, brakes=[Brake("hinge", 20.0)])
     stopping_table(mech, speeds={"hinge": 1.0}, decelerations={"hinge": 2.0}, brakes=[Brake("hinge", 20.0)])
     breaking_address()
+    compiled_lanes()
