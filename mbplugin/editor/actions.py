@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from mbplugin.editor.diagnostics import Inspection
-from mbplugin.editor.documents import Documents
+from mbplugin.editor.documents import Documents, Positions, Range
 from mbplugin.editor.hovers import within
-from mbplugin.editor.positions import Positions, Range
 from mbplugin.files import reading_instead
 from mbplugin.linter.fixes.batch import mended_target
 from mbplugin.linter.fixes.edits import Fix, SourceText, why_not_edited

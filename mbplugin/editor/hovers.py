@@ -7,10 +7,8 @@ from math import degrees, isinf
 from typing import Any
 
 from mbplugin.analysis import Analysis
-from mbplugin.editor.diagnostics import Inspection
-from mbplugin.editor.documents import Documents
-from mbplugin.editor.positions import Position, Positions, Range
-from mbplugin.editor.rule_pages import summary_of
+from mbplugin.editor.diagnostics import Inspection, summary_of
+from mbplugin.editor.documents import Documents, Position, Positions, Range
 from mbplugin.linter.fixes import toml_spans, xml_spans
 from mbplugin.linter.fixes.edits import SourceText
 from mbplugin.linter.fixes.toml_spans import TomlSpans

@@ -8,9 +8,8 @@ import pytest
 
 from command_line import call
 from mbplugin.editor.diagnostics import LATE, Place, inspected, span_of
-from mbplugin.editor.documents import Documents, OpenDocument
+from mbplugin.editor.documents import Documents, OpenDocument, Positions
 from mbplugin.editor.hovers import hover
-from mbplugin.editor.positions import Positions
 from mbplugin.linter.batch import lint_one_of_many
 from mbplugin.linter.targets import is_model, settings_for, target_of
 from places import ASSETS, ROOT

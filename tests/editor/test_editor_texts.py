@@ -12,7 +12,7 @@ from lsprotocol import types
 
 from command_line import call
 from editor_client import Editor, codes, editor, play
-from mbplugin.editor.positions import Positions
+from mbplugin.editor.documents import Positions
 from places import ASSETS
 
 #: A wrong axis behind characters of one to four bytes, on the line that is mended.
