@@ -41,6 +41,8 @@ LONGEST = 200_000_000
 #: Maximum number of files beside a missing one among which its name is looked for, and the endings of those that are
 #: named: a model may state any path, and the names of other files are not its business.
 _MOST_BESIDE = 2000
+#: Endings of the files that plots are written to.
+PLOTTING_ENDINGS = (".png", ".svg", ".pdf", ".jpg")
 _NAMED = (*ENDINGS, ".csv")
 #: Most values in a JSON document: in memory, each takes up to a hundred times its bytes.
 _MOST_VALUES = 5_000_000
@@ -218,8 +220,14 @@ def replacing(path: Path) -> Iterator[Path]:
         finally:
             temporary.unlink(missing_ok=True)
     except OSError as error:
-        reason = (error.strerror or "no reason given").lower()
-        raise BadUsage(f"the file cannot be written ({reason})", where=str(path)) from None
+        raise unwritable(path, error) from None
+
+
+def unwritable(path: Path | str, reason: str | Exception, remedy: str = "") -> BadUsage:
+    """Return the error of a file that cannot be written, with the reason or the error of the system."""
+    if not isinstance(reason, str):
+        reason = (getattr(reason, "strerror", None) or str(reason) or "no reason given").lower()
+    return BadUsage(f"the file cannot be written ({reason})", where=str(path), remedy=remedy)
 
 
 def temporary_beside(target: Path) -> Path:
@@ -257,14 +265,15 @@ def require_folder(path: Path | None) -> None:
     """
     if path is None:
         return
+    reason: str | Exception
     try:
         reason = "" if Path(os.path.realpath(path)).parent.is_dir() else "no such folder"
         with contextlib.suppress(FileNotFoundError, NotADirectoryError):
             path.lstat()
     except (OSError, ValueError) as error:
-        reason = (getattr(error, "strerror", None) or str(error)).lower()
+        reason = error
     if reason:
-        raise BadUsage(f"the file cannot be written ({reason})", where=str(path))
+        raise unwritable(path, reason)
 
 
 def is_same_file(first: Path, second: str | Path) -> bool:
@@ -482,10 +491,7 @@ def require_replaceable(paths: Iterable[Path | None], force: bool = False) -> No
             if force or not path.exists() or is_own(path):
                 continue
         except (OSError, ValueError) as error:
-            reason = (getattr(error, "strerror", None) or str(error)).lower()
-            raise BadUsage(
-                f"the file cannot be written ({reason})", where=str(path), remedy="name another file"
-            ) from None
+            raise unwritable(path, error, "name another file") from None
         raise BadUsage(
             "this file exists, and mbplugin did not write it, or it was edited since",
             where=str(path),

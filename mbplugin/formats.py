@@ -5,10 +5,11 @@ Readers, the lint of folders, ``diff`` and the command line use this table. It i
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-_DRIVES = ("effort", "velocity", "damping", "friction")
-_RATES = ("acceleration", "deceleration", "jerk")
+#: What most formats state of a freedom besides its limits, and what few state.
+DRIVES: Final = ("effort", "velocity", "damping", "friction")
+RATES: Final = ("acceleration", "deceleration", "jerk")
 
 
 class ModelFormat(NamedTuple):
@@ -47,7 +48,7 @@ class ModelFormat(NamedTuple):
     linted: tuple[str, ...] = ()
     searched: tuple[str, ...] = ()
     other: tuple[str, ...] = ()
-    states: tuple[str, ...] = _DRIVES
+    states: tuple[str, ...] = DRIVES
 
     @property
     def endings(self) -> tuple[str, ...]:
@@ -66,7 +67,7 @@ FORMATS = (
         roots=("robot",),
         linted=(".urdf",),
         other=(".eurdf",),
-        states=(*_DRIVES, *_RATES),
+        states=(*DRIVES, *RATES),
     ),
     # up to version 1.2 the root element is <gazebo>; rotors are Drake's extension: a file with one can state all
     ModelFormat(
@@ -77,7 +78,7 @@ FORMATS = (
         "read_sdf",
         roots=("sdf", "gazebo"),
         linted=(".sdf", ".world"),
-        states=(*_DRIVES, "spring"),
+        states=(*DRIVES, "spring"),
     ),
     ModelFormat(
         "mjcf",
@@ -96,7 +97,7 @@ FORMATS = (
         "xacro",
         "read_xacro",
         searched=(".xacro",),
-        states=(*_DRIVES, *_RATES),
+        states=(*DRIVES, *RATES),
     ),
     ModelFormat(
         "usd",
@@ -106,7 +107,7 @@ FORMATS = (
         "read_usd_apart",
         searched=(".usda",),
         other=(".usd", ".usdc", ".usdz"),
-        states=(*_DRIVES, "armature"),
+        states=(*DRIVES, "armature"),
     ),
     ModelFormat(
         "scene",
@@ -117,7 +118,7 @@ FORMATS = (
         plain=True,
         linted=(".scene.toml",),
         other=(".toml",),
-        states=(*_DRIVES, "load_friction", "guide_length", "armature", "spring"),
+        states=(*DRIVES, "load_friction", "guide_length", "armature", "spring"),
     ),
 )
 #: Endings of files in folders that are always linted, and of those that are linted if their content is a model.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Sequence, Sized
 from dataclasses import MISSING, Field, fields
 from math import ceil, floor, log10, prod
@@ -9,6 +10,8 @@ from pathlib import PurePath
 from types import FunctionType
 from typing import Any, TypeVar
 
+#: The words of a name: they begin with capitals, or are separated by digits and signs.
+WORD_IN_NAME = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _Type = TypeVar("_Type", bound=type)
 #: Times and distances below this are rounding errors.
 _ROUNDING = 1e-9

@@ -25,12 +25,7 @@ from mbplugin.analysis.uniqueness import (
     with_open_directions,
 )
 from mbplugin.arguments import checked
-from mbplugin.constraints import (
-    DEFAULT_SAMPLES,
-    DEFAULT_TOLERANCE,
-    rank_tolerance,
-    require_tolerance,
-)
+from mbplugin.constraints import DEFAULT_SAMPLES, DEFAULT_TOLERANCE, rank_tolerance, require_tolerance
 from mbplugin.constraints.closure import Assembly
 from mbplugin.constraints.rank import Plateau, RankedBlock, View, pfaffian_rank, plateaus
 from mbplugin.constraints.rows import Rows, plane_columns

@@ -10,11 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from mbplugin.analysis.uniqueness import StressedBlock, from_self_stresses, stress
-from mbplugin.constraints.many_poses import (
-    ReducedAtPoses,
-    alike_at_poses,
-    closed_poses,
-)
+from mbplugin.constraints.many_poses import ReducedAtPoses, alike_at_poses, closed_poses
 from mbplugin.constraints.rank import LOADED, View
 from mbplugin.constraints.rows import plane_columns
 from mbplugin.errors import BadUsage, UnknownName, suggestion

@@ -417,13 +417,7 @@ def _lint(
     fixing: Fixing | None,
 ) -> list[Report]:
     from mbplugin.linter.batch import lint_targets, with_skipped, with_unused_ignores
-    from mbplugin.linter.targets import (
-        read_baseline,
-        skipped_line,
-        stated_baselines,
-        targets,
-        without_known,
-    )
+    from mbplugin.linter.targets import read_baseline, skipped_line, stated_baselines, targets, without_known
 
     skipped: list[tuple[str, str]] = []
     found = targets(files, settings, config, skipped)

@@ -19,9 +19,11 @@ from mbplugin.model.scene import Request, Scene, State
 from mbplugin.model.spatial import Array, JointSpring
 from mbplugin.phrases import one_line_repr
 from mbplugin.processes.foreign import Limits, Purpose, in_engine
+from mbplugin.readers.mjcf.compile import has_diverged
 from mbplugin.readers.standing import bolted_down
 from mbplugin.writers import write
 from mbplugin.writers.copies import is_as_in_file, is_of_format, source_text
+from mbplugin.writers.mjcf import HARDEST
 from mbplugin.writers.written import Renamed, Written
 
 #: Durations of the motion and of each command, s.
@@ -40,11 +42,9 @@ _ACCELERATION = 20.0
 _LEAST = 1e-12
 #: Both models get equally stiff closures, since the softness in a file is a solver setting, not mechanics. The time
 #: constant is in steps.
-_SOFT, _SOLIMP = 10, (0.9999, 0.9999, 0.001, 0.5, 2.0)
+_SOFT = 10
 #: The pose of a file is the closed one if it differs by no more than this, rad and m.
 _SAME_POSE = 1e-6
-#: Warnings after which MuJoCo resets a diverged motion.
-_GAVE_UP = ("mjWARN_BADQPOS", "mjWARN_BADQVEL", "mjWARN_BADQACC")
 _WRITTEN = 1 << 30
 _LIMITS = Limits(
     seconds=300.0,
@@ -350,7 +350,7 @@ def _moved_apart(
             drive(rng.uniform(-1.0, 1.0, len(names)))
         for model, one in zip(models, data, strict=True):
             mujoco.mj_step(model, one)
-            if any(one.warning[int(getattr(mujoco.mjtWarning, name))].number for name in _GAVE_UP):
+            if has_diverged(mujoco, one):
                 which = "model" if model is models[0] else "written file"
                 return Commanded(
                     "MuJoCo", version, reason=f"the motion of the {which} diverges at {k * step:.3g} s"
@@ -375,7 +375,7 @@ def _make_comparable(mujoco: Any, model: Any, step: float) -> None:
     model.opt.solver = mujoco.mjtSolver.mjSOL_NEWTON
     model.opt.iterations, model.opt.tolerance = 100, 1e-12
     model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONTACT)
-    model.eq_solref[:], model.eq_solimp[:] = (_SOFT * step, 1.0), _SOLIMP
+    model.eq_solref[:], model.eq_solimp[:] = (_SOFT * step, 1.0), HARDEST
 
 
 def _drive(

@@ -31,12 +31,7 @@ from mbplugin.simulation.trajectory.resampling import draw, legend
 from mbplugin.simulation.trajectory.trajectory import Trajectory
 from mbplugin.stopping.outcome import StopReport
 from mbplugin.stopping.run import run_stop
-from mbplugin.stopping.scenario import (
-    NO_EFFORT_LIMITS,
-    EffortLimits,
-    assumed_brakes,
-    brakes_of_effort,
-)
+from mbplugin.stopping.scenario import NO_EFFORT_LIMITS, EffortLimits, assumed_brakes, brakes_of_effort
 from mbplugin.stopping.scenario.drives import timed_drives
 
 if TYPE_CHECKING:

@@ -38,19 +38,16 @@ from mbplugin.model.mechanism.kinematics import forward
 from mbplugin.model.mechanism.pair import Freedom, Pair, has_quaternion
 from mbplugin.model.scene import Scene, State
 from mbplugin.model.spatial import Array, Pose, axis_of, cross, is_turn, quaternion_from_rotation
-from mbplugin.writers.mjcf import MjcfDocument, mjcf_document
+from mbplugin.readers.mjcf.compile import has_diverged
+from mbplugin.writers.mjcf import HARDEST, MjcfDocument, mjcf_document
 from mbplugin.writers.written import document_text, element
 
-#: The hardest that MuJoCo allows: about a ten-thousandth of a velocity is left in one step.
-_SOLIMP = (0.9999, 0.9999, 0.001, 0.5, 2.0)
 #: With MuJoCo's fewer line searches friction is met badly.
 _ITERATIONS, _SEARCHES, _TOLERANCE, _SEARCHED = 100, 200, 1e-15, 1e-6
 #: Evaluations at the start of an interval, after which friction agrees with the loads that depend on it.
 _SETTLING = 50
 #: Of the names of rows on single joints.
 _ROW = "__row__"
-#: Warnings after which MuJoCo begins a motion anew.
-_GAVE_UP = ("mjWARN_BADQPOS", "mjWARN_BADQVEL", "mjWARN_BADQACC")
 
 
 def begin(task: Task, step: float, solver: Solver) -> Begun:
@@ -149,7 +146,7 @@ def _made(task: Task) -> _Made:
     model.opt.tolerance, model.opt.ls_tolerance = _TOLERANCE, _SEARCHED
     disable = mujoco.mjtDisableBit
     model.opt.disableflags |= int(disable.mjDSBL_CONTACT) | int(disable.mjDSBL_EULERDAMP)
-    model.eq_solimp[:], model.dof_solimp[:] = _SOLIMP, _SOLIMP
+    model.eq_solimp[:], model.dof_solimp[:] = HARDEST, HARDEST
     data = mujoco.MjData(model)
     mech = loaded(task.mech, task.payloads)
     made = _Made(
@@ -309,7 +306,7 @@ def _run(task: Task, step: float, refinement: int, solver: Solver) -> Sampled:
             if k % every == 0 or k == fine:
                 # rounding must not put an instant behind itself
                 samples.append((end if k == fine else start + k * h, *_state(made)))
-        if any(data.warning[int(getattr(mujoco.mjtWarning, name))].number for name in _GAVE_UP):
+        if has_diverged(mujoco, data):
             # it has begun anew, and what it tells is not a motion
             samples = [
                 (time, q + np.nan, qd + np.nan, p_WC + np.nan, R_WL + np.nan)

@@ -26,6 +26,8 @@ AGREED = 1e-8
 _DIGITS = 5
 #: Largest number of names in a sentence.
 _NAMED = 8
+#: Remedy of values that contradict drivers.
+FEWER_VALUES = "change what its drivers prescribe, or give fewer values"
 #: Returns the values of all names if those of some are prescribed; None if these cannot hold together.
 Follows = Callable[[Collection[str]], Mapping[str, float] | None]
 
@@ -108,6 +110,11 @@ def contradiction(
     error = ContradictedState(text, expected=expected, remedy=remedy)
     error.of_file = not any(name in caller for name in stated)
     return error
+
+
+def unsatisfied(what: str, constraint: str, remedy: str) -> BadUsage:
+    """Return the error of a constraint that no rates or accelerations (``what``) satisfy with the others."""
+    return BadUsage(f"no {what} satisfy constraint {constraint!r} together with the others", remedy=remedy)
 
 
 def _smallest(names: Sequence[str], follows: Follows) -> list[str]:

@@ -56,11 +56,10 @@ from mbplugin.model.mechanism import WORLD, Constraint, Coupling, Driver, Lock, 
 from mbplugin.model.mechanism.identity import RowLabel
 from mbplugin.model.mechanism.kinematics import BodyPoses, forward
 from mbplugin.model.mechanism.pair import Pair, has_quaternion
-from mbplugin.model.spatial import AnyArray, Array, cross, make_read_only, shift_rows
+from mbplugin.model.spatial import TWIST_COLUMNS, AnyArray, Array, cross, make_read_only, shift_rows
 from mbplugin.phrases import one_line_repr
 
 _SPACE = (0, 1, 2, 3, 4, 5)
-_COLUMN_NAMES = ("vx", "vy", "vz", "wx", "wy", "wz")
 
 
 # The constraint matrices of all poses.
@@ -159,7 +158,7 @@ def constraint_matrices(
     b = stacked([np.broadcast_to(r.rows.b, r.Phi.shape) for r in found])
     Gamma, Phi, C = stacked([r.Gamma for r in found]), stacked([r.Phi for r in found]), C[:, order]
     make_read_only(C, b, Gamma, Phi)
-    names = tuple((body.name, _COLUMN_NAMES[c]) for body in mech.bodies for c in columns)
+    names = tuple((body.name, TWIST_COLUMNS[c]) for body in mech.bodies for c in columns)
     count = int(np.concatenate(flags).sum())
     rows = tuple(labels[k] for k in order)
     return ConstraintMatrices(C, b, Gamma, Phi, rows, names, count, mech, np.array(Q), planar)

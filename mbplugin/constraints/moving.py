@@ -10,9 +10,7 @@ import numpy as np
 from mbplugin.model.mechanism import WORLD, Mechanism, TreeJoint
 from mbplugin.model.mechanism.kinematics import BodyPoses
 from mbplugin.model.mechanism.pair import PAIR_TYPES, RowKind, has_quaternion, travel_per_radian
-from mbplugin.model.spatial import AnyArray, Array, Pose, axis_of, cross, is_turn, skew
-
-_FLOATING = ("tx", "ty", "tz", "rx", "ry", "rz")
+from mbplugin.model.spatial import COMPONENTS, AnyArray, Array, Pose, axis_of, cross, is_turn, skew
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,7 +185,7 @@ class MovingTree:
         for name, nodes in members.items():
             joints = [self.joints[k] for k in nodes]
             pairs = [joint.pair for joint in joints]
-            free = _FLOATING if pairs[0] is None else pairs[0].kind.free
+            free = COMPONENTS if pairs[0] is None else pairs[0].kind.free
             kinds.append(
                 _Kind(
                     name,

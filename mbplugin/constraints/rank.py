@@ -20,7 +20,7 @@ from mbplugin.csv_tables import write_csv
 from mbplugin.model.mechanism import WORLD, Lock, Mechanism
 from mbplugin.model.mechanism.identity import RowLabel
 from mbplugin.model.mechanism.kinematics import BodyPoses, JointValues, forward, joint_vector, rate_vector
-from mbplugin.model.spatial import AnyArray, Array
+from mbplugin.model.spatial import TWIST_COLUMNS, AnyArray, Array
 from mbplugin.phrases import one_line, one_line_repr
 from mbplugin.rendering import Result
 
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 #: A smaller gap is floating-point rounding, not rounded angles of the file, m and rad.
 _NOTHING = 1e-12
-_COLUMN_NAMES = ("vx", "vy", "vz", "wx", "wy", "wz")
 
 
 # Rank of a reduced block at a tolerance, and the left null space of the whole matrix.
@@ -253,7 +252,7 @@ def _assemble(
         stacked("Gamma"),
         stacked("Phi"),
         tuple(labels[k] for k in order),
-        tuple((body.name, _COLUMN_NAMES[c]) for body in mech.bodies for c in columns),
+        tuple((body.name, TWIST_COLUMNS[c]) for body in mech.bodies for c in columns),
         int(holonomic.sum()),
         mech,
         q,

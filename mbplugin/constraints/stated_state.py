@@ -31,7 +31,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mbplugin.constraints import AGREED, DEFAULT_TOLERANCE, contradiction, rounding_of
+from mbplugin.constraints import (
+    AGREED,
+    DEFAULT_TOLERANCE,
+    FEWER_VALUES,
+    contradiction,
+    rounding_of,
+    unsatisfied,
+)
 from mbplugin.constraints.assembly import assemble
 from mbplugin.constraints.closure import Assembly, Paths, connected
 from mbplugin.constraints.reduction import (
@@ -42,7 +49,6 @@ from mbplugin.constraints.reduction import (
     tree_motion,
 )
 from mbplugin.constraints.rows import planar_rows, rows_of
-from mbplugin.errors import BadUsage
 from mbplugin.model.brakes import stated_coordinates
 from mbplugin.model.mechanism import Constraint, Coupling, Driver, Lock, Mechanism
 from mbplugin.model.mechanism.kinematics import (
@@ -338,10 +344,7 @@ class _Group:
         free = self._with(x, wanted, np.zeros_like(given))
         if free is None:
             left = np.abs(self.J @ (x + self._closing(gap, np.zeros_like(given))) + self.b)
-            raise BadUsage(
-                f"no rates satisfy constraint {self.owners[int(left.argmax())]!r} together with the others",
-                remedy="change what its drivers prescribe, or give fewer values",
-            )
+            raise unsatisfied("rates", self.owners[int(left.argmax())], FEWER_VALUES)
         names = [mech.qd_names[n] for n in self.rates.tolist()]
 
         def follows(some: Collection[str]) -> Mapping[str, float] | None:

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from mbplugin.constraints import rank_tolerance
+from mbplugin.constraints import FEWER_VALUES, rank_tolerance, unsatisfied
 from mbplugin.constraints.rank import rank_blocks
 from mbplugin.constraints.reduction import (
     body_twists,
@@ -264,10 +264,7 @@ class JointMotion:
                 return np.asarray(wanted + step * self.units)
         worst = int(np.abs(left).argmax())
         owner = [r.constraint for r in rows for _ in r.components][worst]
-        raise BadUsage(
-            f"no accelerations satisfy constraint {owner!r} together with the others",
-            remedy="change what its drivers prescribe, or give fewer values",
-        )
+        raise unsatisfied("accelerations", owner, FEWER_VALUES)
 
     def rates(self, wanted: Array, named: Collection[str]) -> Array:
         """Return joint rates (nv,) near ``wanted`` (nv,) with C v + b = 0 (wojtyra2013 (5)), the named ones unchanged.

@@ -22,11 +22,7 @@ from mbplugin.arguments import checked
 from mbplugin.constraints.rows import Rows, plane_columns
 from mbplugin.constraints.sparse_qr import strip_of
 from mbplugin.errors import BadNumber, BadUsage
-from mbplugin.joint_reactions import (
-    ClosedState,
-    Model,
-    closed_state,
-)
+from mbplugin.joint_reactions import ClosedState, Model, closed_state
 from mbplugin.joint_reactions.bounds import Bounds
 from mbplugin.joint_reactions.contact_bounds import NOT_BOUNDED, Bounded, bounded
 from mbplugin.joint_reactions.contact_state import ContactState, contact_states
@@ -89,7 +85,16 @@ from mbplugin.model.spatial import Array, shift_rows
 from mbplugin.phrases import listed
 from mbplugin.readers import ModelSource, contacts_in, model_of, resting
 from mbplugin.readers.contact_points import compare_points, require_different
-from mbplugin.readers.standing import ContactLike, Stance, read_contacts, stance_of, standing, stands
+from mbplugin.readers.standing import (
+    ContactLike,
+    Stance,
+    read_contacts,
+    require_free_base,
+    require_stance_for,
+    stance_of,
+    standing,
+    stands,
+)
 
 if TYPE_CHECKING:
     from mbplugin.joint_reactions.many_poses import PoseReactions
@@ -269,10 +274,8 @@ def reactions(
         ground = stance_under(state, model, True, friction)
         state, seen = touching(state, ground.contacts if ground else ())
         held, assumed, system, found = held_under(state, model, applied, hold)
-    if ground is None and friction is not None:
-        raise BadUsage(
-            "a coefficient of friction is given, but no stance", expected="stance (--stance) as well"
-        )
+    if ground is None:
+        require_stance_for(friction)
     asked = StiffnessRequest(stiffness, False if seen and estimate is None else estimate, material)
     require_balance(system, found, state.tolerance, state.at_rest)
     gap_of, sigma_of = numbers(misfit, misfit_dimension), numbers(misfit_sigma, misfit_dimension)
@@ -353,12 +356,7 @@ def stance_under(
     """
     if not stance:
         return None
-    if all(joint.pair is not None for joint in state.mech.tree.joints):
-        raise BadUsage(
-            "a stance is given for a robot whose base is fixed",
-            expected="a robot with a free base",
-            remedy="free it (base='free' or --base free), or leave the stance out",
-        )
+    require_free_base(state.mech)
     links = None if isinstance(stance, bool) else tuple(stance)
     return stance_of(as_scene(model), state.mech, state.motion.poses, links, friction)
 

@@ -38,6 +38,10 @@ from mbplugin.model.spatial import AnyArray, Array, units_of
 from mbplugin.phrases import listed, one_line_repr
 from mbplugin.readers.standing import feet
 
+#: What balances a load on contacts.
+BALANCED_STANCE = (
+    "a pose (--q) and links that touch (--stance), such that the load presses between the contacts"
+)
 #: Largest number of joints named in a sentence.
 _NAMED = 6
 #: Joint rates below this fraction of the largest body motion are rounding.
@@ -136,7 +140,7 @@ def require_balance(system: System, found: Balance, tolerance: float, at_rest: b
         names = listed([contact.name for contact in system.mech.contacts], _NAMED)
         raise BadUsage(
             f"{names} alone cannot carry this load: nothing keeps the bodies from turning over the contacts",
-            expected="a pose (--q) and links that touch (--stance), such that the load presses between the contacts",
+            expected=BALANCED_STANCE,
         )
     if at_rest:
         said = f"the mechanism {'falls' if falling else 'moves'} under the load: {what}"

@@ -9,14 +9,7 @@ import numpy as np
 
 from mbplugin.analysis.uniqueness import ConstraintVerdict
 from mbplugin.dynamics import NewtonEuler, load_wrench, newton_euler, payload_terms
-from mbplugin.joint_reactions import (
-    ClosedState,
-    Model,
-    held_besides,
-    held_joints,
-    spring_loads,
-    with_held,
-)
+from mbplugin.joint_reactions import ClosedState, Model, held_besides, held_joints, spring_loads, with_held
 from mbplugin.joint_reactions.statics import (
     Balance,
     System,

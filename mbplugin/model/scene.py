@@ -24,6 +24,8 @@ from mbplugin.model.spatial import Array, JointSpring, Pose, Spring, units_of
 from mbplugin.phrases import counted, cut_short, listed, one_line, one_line_repr
 from mbplugin.rendering import cell, refuse_attribute
 
+#: Properties of a freedom that a ``[[pair]]`` of a scene can state, those of its drive first.
+FREEDOM_KEYS = ("lower", "upper", "velocity", "effort", "damping", "friction")
 #: (kind, name, part): kind is ``body``, ``constraint`` or ``model``; part is empty for the element
 #: itself, or names one of its literals: ``inertial``, ``mass``, ``inertia``, ``axis``, ``rpy``, ``rpy_a`` …
 OriginKey = tuple[str, str, str]

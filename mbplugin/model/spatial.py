@@ -41,6 +41,8 @@ TRANSLATION = slice(0, 3)
 ROTATION = slice(3, 6)
 #: Component names in the order of a twist.
 COMPONENTS = ("tx", "ty", "tz", "rx", "ry", "rz")
+#: Names of the columns of a twist at the centre of mass, world axes.
+TWIST_COLUMNS = ("vx", "vy", "vz", "wx", "wy", "wz")
 
 
 # Component names: translation or rotation, axis, and units.

@@ -24,7 +24,14 @@ from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.phrases import Assumption, counted, listed
 from mbplugin.readers import ModelSource, client_id, contacts_in, resting
 from mbplugin.readers.meshes import UnusableMesh, mesh_file, read_mesh
-from mbplugin.readers.standing import ContactLike, Stance, read_contacts, stance_of
+from mbplugin.readers.standing import (
+    ContactLike,
+    Stance,
+    read_contacts,
+    require_free_base,
+    require_stance_for,
+    stance_of,
+)
 
 #: Distance of a point from the collision shapes that is accepted, relative to their size, and at least, m.
 _OFF, _OFF_AT_LEAST = 0.02, 1e-3
@@ -81,18 +88,11 @@ def touching_scene(
         )
     ground = None
     if stance:
-        if all(joint.pair is not None for joint in mech.tree.joints):
-            raise BadUsage(
-                f"a stance is given for {mech.name!r}, whose base is fixed",
-                expected="a robot with a free base",
-                remedy="free it (base='free' or --base free), or leave the stance out",
-            )
+        require_free_base(mech)
         links = None if isinstance(stance, bool) else tuple(stance)
         ground = stance_of(scene, mech, poses, links, friction)
-    elif friction is not None:
-        raise BadUsage(
-            "a coefficient of friction is given, but no stance", expected="stance (--stance) as well"
-        )
+    else:
+        require_stance_for(friction)
     # one call, so that no two have one name
     standing = [replace(contact, name="") for contact in ground.contacts] if ground else []
     together = read_contacts(mech, (*scene.contacts, *stated, *of_engine, *standing))

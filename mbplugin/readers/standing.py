@@ -20,7 +20,6 @@ point. The ground is not modelled: its normal is against gravity at every contac
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -43,7 +42,7 @@ from mbplugin.model.mechanism.kinematics import (
 from mbplugin.model.mechanism.pair import LARGEST_FRICTION, MOST_CONTACTS, Contact
 from mbplugin.model.scene import Scene, Shape, in_coordinates_of, require_kind, require_table
 from mbplugin.model.spatial import AnyArray, Array, Pose
-from mbplugin.phrases import Assumption, counted, listed
+from mbplugin.phrases import WORD_IN_NAME, Assumption, counted, listed
 from mbplugin.readers import ModelSource, model_of
 from mbplugin.readers.meshes import UnusableMesh, mesh_file, read_mesh
 from mbplugin.readers.unread import with_fixed_roots
@@ -133,7 +132,6 @@ _VEHICLE = {
 _FLIES = {"propeller", "rotor", "thruster", "flying"}
 #: Words in names of the first bodies of a hand, whose fingers may hang down like legs.
 _HAND = {"finger", "fingers", "fingertip", "thumb", "index", "pinky", "knuckle", "jaw", "gripper"}
-_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 #: Least cosine of the angle between a rotor's axis and gravity (the axis is vertical).
 _VERTICAL = 0.95
 #: Least distance that a leg reaches below its base, as a fraction of the robot's height.
@@ -259,8 +257,38 @@ def _is_vehicle(scene: Scene, root: str) -> bool:
     return not limbs or len(wheels) >= 2 or len(rotors) >= 3 or len(feet(mech, poses)) >= 2
 
 
+def require_stance_for(friction: float | None) -> None:
+    """Refuse a coefficient of friction that no contact has.
+
+    Raises
+    ------
+    BadUsage
+        A coefficient is given.
+    """
+    if friction is not None:
+        raise BadUsage(
+            "a coefficient of friction is given, but no stance", expected="stance (--stance) as well"
+        )
+
+
+def require_free_base(mech: Mechanism) -> None:
+    """Refuse a stance of a robot that is bolted down.
+
+    Raises
+    ------
+    BadUsage
+        No body of the mechanism moves freely in the world.
+    """
+    if all(joint.pair is not None for joint in mech.tree.joints):
+        raise BadUsage(
+            f"a stance is given for {mech.name!r}, whose base is fixed",
+            expected="a robot with a free base",
+            remedy="free it (base='free' or --base free), or leave the stance out",
+        )
+
+
 def _speaks_of(words: Collection[str], names: Iterable[str]) -> bool:
-    return any(word.lower() in words for name in names for word in _WORD.findall(name))
+    return any(word.lower() in words for name in names for word in WORD_IN_NAME.findall(name))
 
 
 def _limbs(mech: Mechanism, root: str) -> Iterator[list[TreeJoint]]:

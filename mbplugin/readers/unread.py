@@ -18,7 +18,7 @@ from mbplugin.model.brake_law import UNITS, decimal, symbol
 from mbplugin.model.mechanism import WORLD, Mechanism
 from mbplugin.model.mechanism.identity import DisjointSets
 from mbplugin.model.mechanism.pair import Between, MotionProfile, Pair
-from mbplugin.model.scene import Defect
+from mbplugin.model.scene import Defect, Request
 from mbplugin.model.spatial import Pose
 from mbplugin.phrases import listed, only_near
 from mbplugin.readers.xml import Element, attributes_of, local_name, origin
@@ -537,6 +537,28 @@ def with_fixed_roots(mech: Mechanism, poses: Mapping[str, Pose]) -> Mechanism:
     """
     roots = [joint.outer for joint in mech.tree.joints if joint.pair is None]
     return replace(mech, pairs=(*(to_world(name, poses[name]) for name in roots), *mech.pairs))
+
+
+def with_requested_base(mech: Mechanism, poses: Mapping[str, Pose], request: Request) -> Mechanism:
+    """Return the mechanism with the base that was requested, if any.
+
+    Parameters
+    ----------
+    mech : Mechanism
+    poses : mapping of body name to Pose
+        X_WL of the roots, at which they are fixed.
+    request : Request
+
+    Raises
+    ------
+    BadUsage
+        A free base is requested, and everything is tied to the ground.
+    """
+    if request.base == "fixed":
+        return with_fixed_roots(mech, poses)
+    if request.base == "free":
+        require_free_root(mech, request.path)
+    return mech
 
 
 def require_free_root(mech: Mechanism, file: str) -> None:

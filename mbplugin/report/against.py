@@ -14,7 +14,7 @@ from mbplugin.files import parse_json, read_bounded
 from mbplugin.phrases import number, visible
 from mbplugin.report import plain
 from mbplugin.report.documents import DOCUMENTS, DocumentName
-from mbplugin.report.documents.part import output_of, required_keys, violation
+from mbplugin.report.documents.part import is_number, output_of, required_keys, violation
 
 #: Keys that are not compared as values: they are inputs, describe the file format, follow from other keys, or
 #: change between identical runs (processor time).
@@ -168,30 +168,26 @@ def _name(entry: Any) -> str:
 
 def _change(leaves: list[_Leaf]) -> KeyChange | None:
     """Return the change of one key; None if no value differs beyond rounding."""
-    scale = max((abs(v) for leaf in leaves for v in (leaf.old, leaf.new) if _is_number(v)), default=0.0)
+    scale = max((abs(v) for leaf in leaves for v in (leaf.old, leaf.new) if is_number(v)), default=0.0)
     differing = [leaf for leaf in leaves if _differ(leaf, scale)]
     if not differing:
         return None
     most = max(differing, key=_size)
     old, new = (None if value is _ABSENT else value for value in (most.old, most.new))
-    relative = (new - old) / abs(old) if _is_number(old) and _is_number(new) and old else None
+    relative = (new - old) / abs(old) if is_number(old) and is_number(new) and old else None
     return KeyChange(most.key, len(differing), len(leaves), most.where, _scalar(old), _scalar(new), relative)
 
 
 def _differ(leaf: _Leaf, scale: float) -> bool:
-    if _is_number(leaf.old) and _is_number(leaf.new):
+    if is_number(leaf.old) and is_number(leaf.new):
         return bool(abs(leaf.new - leaf.old) > ROUNDING * scale)
     return bool(leaf.old != leaf.new)
 
 
 def _size(leaf: _Leaf) -> float:
     """Return the size of a difference; infinite unless both values are numbers."""
-    both = _is_number(leaf.old) and _is_number(leaf.new)
+    both = is_number(leaf.old) and is_number(leaf.new)
     return abs(leaf.new - leaf.old) if both else float("inf")
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _scalar(value: Any) -> Scalar:

@@ -25,7 +25,7 @@ from mbplugin.processes.git import Repository, open_repository
 from mbplugin.report import findings_summary, plain, runs_summary, shown
 from mbplugin.report.documents.part import dumps
 from mbplugin.report.text.lint import finding_text
-from mbplugin.report.text.models import DIFFERENCE_NAMES, decided_texts, normalised_texts, stop_cells
+from mbplugin.report.text.models import decided_texts, normalised_texts, stop_cells
 from mbplugin.version import SUMMARY, __version__
 
 if TYPE_CHECKING:
@@ -434,7 +434,7 @@ def _by_subject(differences: Sequence[Difference]) -> Iterator[tuple[str, list[D
 
 def _section(name: str, differences: Sequence[Difference]) -> list[str]:
     rows = [
-        (DIFFERENCE_NAMES[one.kind], _element(one), code(one.value_a), code(one.value_b), code(one.cause))
+        (one.quantity, _element(one), code(one.value_a), code(one.value_b), code(one.cause))
         for one in differences
     ]
     return [f"#### {name}", "", *_table(("what", "of", "before", "after", "probably"), rows)]

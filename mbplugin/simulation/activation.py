@@ -211,11 +211,7 @@ class Activation:
         self.choose(state)
         stepper.fill(self.kernel_state, state)
         self.sticking, self.carrying = np.zeros_like(resting), np.zeros_like(resting)
-        decide_stick_slip(
-            *(place_of(self.kernel_state), state.qd, resting, self.options.tolerance),
-            *(self.sticking, self.carrying),
-        )
-        self._hold()
+        self._stick_or_slip(state, resting)
         if self.by_load and resting.any():
             self._agree_on_loads(stepper, state, resting)
 
@@ -236,11 +232,15 @@ class Activation:
             self.choose(state)
             stepper.fill(self.kernel_state, state)
             self.by_load.frozen = False
-            decide_stick_slip(
-                *(place_of(self.kernel_state), state.qd, resting, self.options.tolerance),
-                *(self.sticking, self.carrying),
-            )
-            self._hold()
+            self._stick_or_slip(state, resting)
+
+    def _stick_or_slip(self, state: State, resting: AnyArray) -> None:
+        """Decide stick or slip from the loads of the kernel state; resting (n,) of bool."""
+        decide_stick_slip(
+            *(place_of(self.kernel_state), state.qd, resting, self.options.tolerance),
+            *(self.sticking, self.carrying),
+        )
+        self._hold()
 
     def _left_to_friction(self) -> AnyArray:
         """Return flags (n,) of the resistances that act: those of freedoms without a drive or lock."""

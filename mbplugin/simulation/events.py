@@ -18,8 +18,11 @@ from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.simulation.friction import AT_REST
 from mbplugin.simulation.integrators.contract import Step
 from mbplugin.simulation.kernel_state import (
+    DONE,
     FORWARD_DYNAMICS,
     KINEMATICS,
+    LOOK,
+    RESELECT,
     VECTOR,
     Evaluate,
     KernelState,
@@ -476,6 +479,19 @@ def sign_changes(m: KernelState, event_functions: Records, h: float, q: Array, q
         event_function.candidate |= changed
         found |= event_function.candidate
     return found
+
+
+@kernel
+def reason_to_return(
+    m: KernelState, event_functions: Records, h: float, q: Array, qd: Array, reselect_below: float
+) -> int:
+    """Return why a loop returns after a step h (s) to the evaluated state q (nq,) and qd (nv,); DONE if it goes on.
+
+    All event functions are updated.
+    """
+    if len(event_functions) and sign_changes(m, event_functions, h, q, qd):
+        return LOOK
+    return RESELECT if m.row_independence[0] < reselect_below else DONE
 
 
 @kernel

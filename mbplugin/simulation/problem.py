@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numba import types
 
+from mbplugin.constraints import unsatisfied
 from mbplugin.constraints.rank import View
 from mbplugin.constraints.rows import plane_columns
 from mbplugin.constraints.stated_state import consistent_state
@@ -206,10 +207,7 @@ def _require_followed(model: TreeModel, kernel_state: KernelState, rates: Array)
     size = max(float(np.abs(rates).max(initial=0.0)), float(np.abs(table.rows["bias"]).max(initial=0.0)))
     if gaps.size and np.abs(gaps).max() > _FOLLOWED * max(size, 1e-9):
         name = table.labels[int(np.abs(gaps).argmax())][0]
-        raise BadUsage(
-            f"no rates satisfy constraint {name!r} together with the others",
-            remedy="change what its drivers prescribe",
-        )
+        raise unsatisfied("rates", name, "change what its drivers prescribe")
 
 
 # Check that all rows of the loops stay closed during a motion, including those that the rank decision calls dependent.

@@ -33,7 +33,7 @@ from mbplugin.simulation.events import (
     first_change_in_python,
     follow_static,
     mark_overloaded,
-    sign_changes,
+    reason_to_return,
 )
 from mbplugin.simulation.friction import Handling, LoadFriction
 from mbplugin.simulation.integrators import find_integrator, integrator_names
@@ -43,9 +43,7 @@ from mbplugin.simulation.kernel_state import (
     DONE,
     FACTORIZE,
     KINEMATICS,
-    LOOK,
     NOT_FINITE,
-    RESELECT,
     TOO_SMALL,
     WEAK,
     KernelState,
@@ -206,10 +204,9 @@ class PythonStepper:
             if not (is_motion(state.q, state.qd) and np.isfinite(state.qdd).all()):
                 return NOT_FINITE, chunk, kept
             self._raise_levels(kernel_state, event_functions)
-            if sign_changes(kernel_state, event_functions, taken, state.q, state.qd):
-                return LOOK, chunk, kept
-            if kernel_state.row_independence[0] < reselect_below:
-                return RESELECT, chunk, kept
+            status = reason_to_return(kernel_state, event_functions, taken, state.q, state.qd, reselect_below)
+            if status != DONE:
+                break
         return status, chunk, kept
 
     def _raise_levels(self, kernel_state: KernelState, event_functions: AnyArray) -> None:

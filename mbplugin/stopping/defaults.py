@@ -15,7 +15,7 @@ from mbplugin.model.mechanism import WORLD, Mechanism, TreeJoint
 from mbplugin.model.mechanism.kinematics import follows, forward, home, joint_axes
 from mbplugin.model.scene import Payload
 from mbplugin.model.spatial import Array
-from mbplugin.phrases import listed
+from mbplugin.phrases import WORD_IN_NAME, listed
 from mbplugin.readers.standing import likely_wheels, moves, stated_wheels
 from mbplugin.stopping.scenario import Scenario
 
@@ -44,7 +44,6 @@ _OF_FINGERS, _OF_WRISTS = (
     {"finger", "jaw", "gripper", "grip"},
     {"wrist", "roll", "pitch", "yaw", "rotate", "twist"},
 )
-_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 #: Least number of moving joints of an arm: a head or a gripper on a cart has fewer.
 _ARM = 3
 
@@ -102,7 +101,7 @@ def default_tool(mech: Mechanism) -> DefaultTool:
 
 
 def _words(name: str) -> set[str]:
-    return {word.lower() for word in _WORD.findall(name)}
+    return {word.lower() for word in WORD_IN_NAME.findall(name)}
 
 
 def _rank(body: str) -> int:

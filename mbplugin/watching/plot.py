@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from mbplugin.errors import BadUsage, MissingDependency
-from mbplugin.files import replacing, require_folder
+from mbplugin.files import PLOTTING_ENDINGS, replacing, require_folder
 from mbplugin.model.mechanism.identity import RowLabel
 from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.watching.numbers import Mark
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-_ENDINGS = (".png", ".svg", ".pdf", ".jpg")
 #: Forces with a curve of their own: the largest ones.
 _MOST = 10
 
@@ -47,10 +46,10 @@ def plot(kept: Sequence[Kept], path: Path | None) -> Figure:
     if not kept:
         raise BadUsage("there is nothing to plot yet", remedy="call update() first")
     if path is not None:
-        if path.suffix.lower() not in _ENDINGS:
+        if path.suffix.lower() not in PLOTTING_ENDINGS:
             raise BadUsage(
                 f"the plot is {str(path)!r}, which is no picture",
-                expected=f"a file that ends in {' or '.join(_ENDINGS)}",
+                expected=f"a file that ends in {' or '.join(PLOTTING_ENDINGS)}",
             )
         require_folder(path)
     try:

@@ -42,8 +42,10 @@ from mbplugin.writers.written import (
 #: Types of closures that MuJoCo has, with their elements.
 EQUALITIES = {"spherical": "connect", "fixed": "weld"}
 #: MuJoCo's constraints are springs, by default so soft that a weld between slender parts yields by degrees; these
-#: are stiff, with a time constant of two and a half of its steps (0.002 s).
-_HARD = {"solref": "0.005 1", "solimp": "0.9999 0.9999 0.001 0.5 2"}
+#: are stiff, with a time constant of two and a half of its steps (0.002 s). ``HARDEST`` are the stiffest impedances
+#: that it allows: about a ten-thousandth of a velocity is left after one step.
+HARDEST = (0.9999, 0.9999, 0.001, 0.5, 2.0)
+_HARD = {"solref": "0.005 1", "solimp": " ".join(f"{value:g}" for value in HARDEST)}
 #: Written for a missing limit on one side of a range; readers interpret it as no limit.
 _NO_LIMIT = 1e15
 #: MuJoCo's lower bound, kg and kg·m².

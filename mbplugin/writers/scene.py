@@ -11,14 +11,12 @@ from mbplugin.files import toml_text
 from mbplugin.model.mechanism import Coupling, Driver, KnifeEdge, Mechanism, Pfaffian, Rolling
 from mbplugin.model.mechanism.kinematics import BodyPoses, coordinates_of, forward
 from mbplugin.model.mechanism.pair import Contact, Freedom, Pair
-from mbplugin.model.scene import LintOptions, Scene
+from mbplugin.model.scene import FREEDOM_KEYS, LintOptions, Scene
 from mbplugin.model.spatial import Array, Pose, rpy_from_rotation
 from mbplugin.phrases import listed
 from mbplugin.writers.shapes import Solid, in_roles, solids_of
 from mbplugin.writers.written import Loss, Written, states_freedom, toml_number, unwritten
 
-#: Properties of a freedom that a ``[[pair]]`` can state.
-_OF_FREEDOM = ("lower", "upper", "velocity", "effort", "damping", "friction")
 #: Tables that occur once in a scene.
 _SINGLE = ("state.q", "state.qd", "lint")
 #: A coordinate that follows from the poses of the bodies within this, rad or m, is not written.
@@ -144,7 +142,7 @@ def _pair(kind: str, pair: Pair) -> str:
 
 
 def _limits(freedom: Freedom) -> dict[str, str]:
-    stated = {key: getattr(freedom, key) for key in _OF_FREEDOM}
+    stated = {key: getattr(freedom, key) for key in FREEDOM_KEYS}
     if not freedom.lower < freedom.upper:
         stated = {key: value for key, value in stated.items() if key not in ("lower", "upper")}
     if not freedom.velocity > 0:

@@ -10,7 +10,7 @@ from math import isfinite
 import numpy as np
 
 from mbplugin.errors import BadUsage
-from mbplugin.model.mechanism import WORLD, Body, Coupling
+from mbplugin.model.mechanism import STANDARD_GRAVITY, WORLD, Body, Coupling
 from mbplugin.model.mechanism.identity import freedom_name
 from mbplugin.model.mechanism.kinematics import BodyPoses, forward, relative_pose
 from mbplugin.model.mechanism.pair import Freedom, Pair, measure
@@ -44,8 +44,6 @@ JOINTS = {
 _VERSION = "1.11"
 #: Coordinates up to this are zero within rounding, rad or m.
 _AT_ZERO = 1e-12
-#: Gravity assumed for a model without a world, m/s².
-_GRAVITY = np.array([0.0, 0.0, -9.81])
 
 
 def sdf_text(scene: Scene) -> Written:
@@ -67,7 +65,7 @@ def sdf_text(scene: Scene) -> Written:
     writing = _Writing(scene, poses, _coordinates(scene, poses), solids_of(scene, "sdf"))
     root = element(None, "sdf", {"version": _VERSION})
     parent = root
-    if (mech.gravity - _GRAVITY).any():
+    if (mech.gravity - STANDARD_GRAVITY).any():
         # only a world can state gravity
         parent = element(root, "world", {"name": "world"})
         _value(parent, "gravity", row(mech.gravity))

@@ -12,7 +12,7 @@ from math import isfinite
 import numpy as np
 
 from mbplugin.errors import BadUsage
-from mbplugin.model.mechanism import WORLD, Body, Mechanism, Term, TreeJoint
+from mbplugin.model.mechanism import STANDARD_GRAVITY, WORLD, Body, Mechanism, Term, TreeJoint
 from mbplugin.model.mechanism.pair import Freedom, Pair
 from mbplugin.model.scene import Scene
 from mbplugin.model.spatial import Pose, rpy_from_rotation
@@ -38,7 +38,6 @@ LOOP_JOINTS = (
     *("fixed", "revolute", "continuous", "prismatic", "cylindrical", "universal", "spherical", "planar"),
     *("point-on-line", "point-on-plane"),
 )
-_DEFAULT_GRAVITY = np.array([0.0, 0.0, -9.81])
 #: Written instead of a missing limit if a URDF must state one.
 _NO_LIMIT = 1e16
 
@@ -251,7 +250,7 @@ class _Writing:
         self.losses += self.solids.losses
         self.held += self.solids.held
         self.losses += unwritten(self.scene, ("shapes",))
-        if (mech.gravity - _DEFAULT_GRAVITY).any():
+        if (mech.gravity - STANDARD_GRAVITY).any():
             self.losses.append(Loss("setting", f"gravity {row(mech.gravity)} m/s²"))
         if self.scene.state.q.any():
             self.losses.append(Loss("setting", "the pose: a URDF has joint coordinates of zero"))

@@ -194,6 +194,43 @@ DifferenceKind = Literal[
     "dynamics",
     "reactions",
 ]
+#: The kinds of differences in words.
+DIFFERENCE_NAMES: Mapping[DifferenceKind, str] = {
+    "mass": "mass",
+    "center": "centre of mass",
+    "inertia": "inertia",
+    "frame": "frame",
+    "body": "body",
+    "axis": "joint axis",
+    "origin": "joint position",
+    "limit": "limit",
+    "zero": "zero position",
+    "effort": "effort limit",
+    "velocity": "velocity limit",
+    "damping": "damping",
+    "friction": "dry friction",
+    "acceleration": "acceleration limit",
+    "deceleration": "deceleration limit",
+    "jerk": "jerk limit",
+    "load_friction": "friction per load",
+    "guide_length": "length of the guide",
+    "armature": "rotor inertia",
+    "spring": "spring",
+    "actuator": "actuator",
+    "lead": "lead",
+    "length": "length",
+    "type": "joint type",
+    "ends": "bodies of the joint",
+    "joint": "joint",
+    "loop": "loop",
+    "coupling": "coupling",
+    "gravity": "gravity",
+    "base": "base",
+    "redundancy": "redundancy",
+    "mobility": "mobility",
+    "dynamics": "dynamics",
+    "reactions": "joint forces",
+}
 #: What is normalised.
 NormalisedKind = Literal[
     "fixed links",
@@ -670,6 +707,11 @@ class Difference:
     def element(self) -> str:
         """The name of the element, in the first model where it is there."""
         return self.element_a or self.element_b
+
+    @property
+    def quantity(self) -> str:
+        """The kind in words."""
+        return DIFFERENCE_NAMES[self.kind]
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,16 @@ from math import degrees, inf, isclose, isfinite
 
 import numpy as np
 
-from mbplugin.comparison.models.alignment import Difference, Normalised, NotCompared, StatedKind
+from mbplugin.comparison.models.alignment import (
+    DIFFERENCE_NAMES,
+    Difference,
+    Normalised,
+    NotCompared,
+    StatedKind,
+)
 from mbplugin.comparison.models.matching import Matching, Merged, Rewritten, Tolerances, about, angle_between
 from mbplugin.errors import MbPluginError
-from mbplugin.formats import FORMATS
+from mbplugin.formats import DRIVES, FORMATS, RATES
 from mbplugin.model.mechanism import WORLD, Body, Mechanism
 from mbplugin.model.mechanism.identity import pair_and_freedom
 from mbplugin.model.mechanism.pair import Freedom, Pair
@@ -21,15 +27,13 @@ from mbplugin.model.spatial import Array, JointSpring, Pose, is_turn, units_of
 from mbplugin.phrases import counted, listed
 from mbplugin.readers import ModelSource, client_id, format_name
 
-_DRIVES: tuple[StatedKind, ...] = ("effort", "velocity", "damping", "friction")
-_RATES: tuple[StatedKind, ...] = ("acceleration", "deceleration", "jerk")
 #: Everything that a freedom has besides its limits.
-_OF_FREEDOM: tuple[StatedKind, ...] = (*_DRIVES, *_RATES, "load_friction", "guide_length")
+_OF_FREEDOM: tuple[StatedKind, ...] = (*DRIVES, *RATES, "load_friction", "guide_length")
 _EVERY = frozenset((*_OF_FREEDOM, "armature", "spring", "actuator"))
 #: Quantities for which each format has a place, as far as it is read.
 STATES: Mapping[str, frozenset[str]] = {
     **{one.name: frozenset(one.states) for one in FORMATS},
-    "pybullet": frozenset(_DRIVES),
+    "pybullet": frozenset(DRIVES),
     "mechanism": frozenset(_OF_FREEDOM),
     "python": _EVERY,
 }
@@ -41,22 +45,6 @@ _NAMES = {
     "pybullet": "a PyBullet client",
     "mechanism": "a mechanism",
     "python": "a scene made in Python",
-}
-#: What each quantity is called.
-WORDS: Mapping[StatedKind, str] = {
-    "limit": "limits",
-    "effort": "effort limit",
-    "velocity": "velocity limit",
-    "damping": "damping",
-    "friction": "dry friction",
-    "acceleration": "acceleration limit",
-    "deceleration": "deceleration limit",
-    "jerk": "jerk limit",
-    "load_friction": "friction per load",
-    "guide_length": "length of the guide",
-    "armature": "rotor inertia",
-    "spring": "spring",
-    "actuator": "actuator",
 }
 #: Fields of scenes and mechanisms that are not compared, and what one entry is called.
 _NOT_COMPARED = {
@@ -127,9 +115,9 @@ class Side:
         if kind in _OF_FREEDOM:
             if any(getattr(f, kind) != getattr(Freedom(), kind) for f in freedoms):
                 return True
-            if kind in _RATES and self.format == "scene" and not self.scene.documents:
+            if kind in RATES and self.format == "scene" and not self.scene.documents:
                 return False
-            known = STATES[self.format] | (frozenset(_RATES) if self.scene.documents else frozenset())
+            known = STATES[self.format] | (frozenset(RATES) if self.scene.documents else frozenset())
             return kind in known and self._has_freedoms(pair)
         return kind in STATES[self.format]
 
@@ -210,7 +198,9 @@ def _freedoms(
         return
     for k, side in enumerate(sides):
         if side.has_no_zero(kind) and all(pair[k] == inf and pair[1 - k] == 0.0 for pair in apart):
-            text = f"{WORDS[kind]} of 0 of {a.name!r}: {side.name} ({'AB'[k]}) writes it as no limit"
+            text = (
+                f"{DIFFERENCE_NAMES[kind]} of 0 of {a.name!r}: {side.name} ({'AB'[k]}) writes it as no limit"
+            )
             yield NotCompared(kind, "AB"[k], (a.name,), text)  # type: ignore[arg-type]
             return
     ours, theirs = (_values(kind, pair, own) for pair, own in zip((a, b), values, strict=True))
@@ -246,13 +236,13 @@ def _number(kind: StatedKind, component: str, value: float) -> str:
 
 
 def _cause(kind: StatedKind, x: float, y: float) -> str:
-    word = WORDS[kind]
+    word = DIFFERENCE_NAMES[kind]
     if y == getattr(Freedom(), kind):
         return f"{word} lost"
     if x == getattr(Freedom(), kind):
         return f"{word} only in the second"
     for one, other in ((x, y), (y, x)):
-        if kind in ("velocity", *_RATES) and isclose(other, degrees(one), rel_tol=2e-3):
+        if kind in ("velocity", *RATES) and isclose(other, degrees(one), rel_tol=2e-3):
             return f"{word} in degrees"
     said = factor_cause(x, y)
     return f"{word} {said}" if said in ("doubled", "halved") else said
@@ -356,7 +346,7 @@ def _extras(
             return
     else:
         x, y = (own[0] if own else 0.0 for own in (ours, theirs))
-    word = WORDS[kind]
+    word = DIFFERENCE_NAMES[kind]
     cause = f"{word} lost" if theirs is None else f"{word} only in the second" if ours is None else ""
     text_a, text_b = (_extra(kind, component, own) for own in (ours, theirs))
     yield Difference(kind, name, there, text_a, text_b, cause or factor_cause(x, y))
@@ -376,7 +366,10 @@ def _extra(kind: StatedKind, component: str, own: tuple[float, ...] | None) -> s
 
 def _unstated(kind: StatedKind, side: int, joints: list[str], sides: tuple[Side, Side]) -> NotCompared:
     one, other = "AB"[side], "AB"[1 - side]
-    text = f"{WORDS[kind]}: {sides[side].name} ({one}) has no place for it there; {other} states it of {listed(joints)}"
+    word = "limits" if kind == "limit" else DIFFERENCE_NAMES[kind]
+    text = (
+        f"{word}: {sides[side].name} ({one}) has no place for it there; {other} states it of {listed(joints)}"
+    )
     return NotCompared(kind, one, tuple(joints), text)  # type: ignore[arg-type]
 
 

@@ -19,7 +19,7 @@ from mbplugin.dynamics import newton_euler
 from mbplugin.errors import BadUsage, MbPluginError, UnknownName, install_command, suggestion
 from mbplugin.joint_reactions import ClosedState, closed_state, held_joints, spring_loads
 from mbplugin.joint_reactions.run import noting_masses, reactions, stance_under
-from mbplugin.joint_reactions.statics import System, build_system
+from mbplugin.joint_reactions.statics import BALANCED_STANCE, System, build_system
 from mbplugin.joint_reactions.stiffness import applied_to, held_under
 from mbplugin.joint_reactions.values import Mode, coupled_wrench, joint_mask
 from mbplugin.model.mechanism import WORLD, Driver, Lock, Mechanism
@@ -47,7 +47,7 @@ from mbplugin.model.spatial import COMPONENTS, ROTATION, TRANSLATION, AnyArray, 
 from mbplugin.phrases import counted, listed, one_line, one_line_repr
 from mbplugin.processes.foreign import Limits, Purpose, in_own_child
 from mbplugin.readers import ModelSource, model_of
-from mbplugin.readers.standing import Stance, standing, stands
+from mbplugin.readers.standing import Stance, require_stance_for, standing, stands
 from mbplugin.rendering import Result
 from mbplugin.version import __version__
 
@@ -210,10 +210,7 @@ def _on_the_ground(
     touches = bool(stance or stated) or (stance is None and stands(model, qd))
     state = closed_state(model, q, qd, None, tolerance, None) if touches else None
     if state is None or not (stance or stated or state.at_rest):
-        if friction is not None:
-            raise BadUsage(
-                "a coefficient of friction is given, but no stance", expected="stance (--stance) as well"
-            )
+        require_stance_for(friction)
         return None, ()
     if not state.at_rest:
         raise BadUsage(
@@ -257,7 +254,7 @@ def _contact_forces(state: ClosedState, missing: Array, contacts: Sequence[Conta
     else:
         raise BadUsage(
             f"{listed([contact.name for contact in contacts], _NAMED)} cannot carry this load",
-            expected="a pose (--q) and links that touch (--stance), such that the load presses between the contacts",
+            expected=BALANCED_STANCE,
             remedy="'mbplugin reactions' says whether it tips or slips; or hold the base, with --base fixed",
         )
     forces = np.zeros((len(points), 3))

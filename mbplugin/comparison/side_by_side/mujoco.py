@@ -13,10 +13,9 @@ from mbplugin.dynamics import load_wrench
 from mbplugin.model.mechanism import WORLD
 from mbplugin.model.mechanism.kinematics import forward
 from mbplugin.model.spatial import Array, cross
+from mbplugin.writers.mjcf import HARDEST
 
 ENGINE = "MuJoCo"
-#: The hardest that MuJoCo allows: its constraints are springs to it.
-_HARDEST = (0.9999, 0.9999, 0.001, 0.5, 2.0)
 _ITERATIONS = 1000
 #: Harder still: its constraints give way in proportion to these weights.
 _HARDER = 0.01
@@ -83,7 +82,7 @@ def _spec(mujoco: Any, instant: Instant, parts: list[Part]) -> Any:
         bodies[part.name] = body, part.point
         if part.name != part.body:
             weld = spec.add_equality(type=mujoco.mjtEq.mjEQ_WELD, objtype=mujoco.mjtObj.mjOBJ_BODY)
-            weld.name1, weld.name2, weld.solimp = part.body, part.name, _HARDEST
+            weld.name1, weld.name2, weld.solimp = part.body, part.name, HARDEST
             # a place in the second body, its place and pose in the first one, and the scale of torques
             arm = part.point - bodies[part.body][1]
             weld.data[:11] = [0.0, 0.0, 0.0, *arm, 1.0, 0.0, 0.0, 0.0, 1.0]

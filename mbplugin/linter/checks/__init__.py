@@ -10,6 +10,7 @@ from typing import Any
 
 from mbplugin.linter.rule import ELEMENTS, Finding, Rule, Severity, body_place, make_finding
 from mbplugin.model.scene import Origin, Scene
+from mbplugin.phrases import WORD_IN_NAME
 
 #: Maximum number of characters of a list in a message.
 _MOST = 160
@@ -28,8 +29,6 @@ _WORDS = {
     "lm": "rm",
     "ml": "mr",
 }
-#: The words of a name: they begin with capitals, or are separated by digits and signs.
-_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 #: Words for a side that are also recognized inside a word, as in leftfinger.
 _INSIDE = re.compile(r"left|right", re.IGNORECASE)
 #: Largest plausible joint limit, rad; and largest limit that may be meant in degrees.
@@ -153,7 +152,7 @@ def _sides(name: str) -> Iterator[tuple[int, int]]:
     right = set(_WORDS.values())
     inside = [match.span() for match in _INSIDE.finditer(name)]
     yield from inside
-    for match in _WORD.finditer(name):
+    for match in WORD_IN_NAME.finditer(name):
         word, (start, end) = match.group().lower(), match.span()
         if (word in _WORDS or word in right) and not any(a <= start and end <= b for a, b in inside):
             yield start, end

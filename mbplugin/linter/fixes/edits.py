@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from mbplugin.errors import BadUsage
-from mbplugin.files import read_bounded, temporary_beside
+from mbplugin.files import read_bounded, temporary_beside, unwritable
 from mbplugin.linter.rule import TextRange
 from mbplugin.phrases import one_line_repr, visible
 from mbplugin.readers.paths import package_of, real_path, repository_of
@@ -258,8 +258,7 @@ def write(file: str, before: bytes, after: bytes) -> None:
             temporary.unlink(missing_ok=True)
         _sync_folder(target.parent)
     except OSError as error:
-        reason = (error.strerror or "no reason given").lower()
-        raise BadUsage(f"the file cannot be written ({reason})", where=file) from None
+        raise unwritable(file, error) from None
     if read_bounded(target) != after:
         raise BadUsage("the file does not hold what was written", where=file, remedy="check the disk")
 

@@ -20,6 +20,8 @@ from mbplugin.rendering import refuse_attribute
 _QUATERNION = ("qx", "qy", "qz", "qw")
 #: The name of the ground, which is not a body.
 WORLD = "world"
+#: Gravity of a mechanism that states none, m/s², world axes.
+STANDARD_GRAVITY = (0.0, 0.0, -9.81)
 
 
 # The graph of a mechanism: its spanning tree and the names of its joint coordinates.
@@ -534,7 +536,7 @@ class Mechanism:
     drivers: tuple[Driver, ...] = ()
     locks: tuple[Lock, ...] = ()
     pfaffians: tuple[Pfaffian, ...] = ()
-    gravity: Array = field(default_factory=lambda: np.array([0.0, 0.0, -9.81]))
+    gravity: Array = field(default_factory=lambda: np.array(STANDARD_GRAVITY))
     assumed_fixed: tuple[str, ...] = ()
     assumed_drives: tuple[str, ...] = ()
     contacts: tuple[Contact, ...] = ()

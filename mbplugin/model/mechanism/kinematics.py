@@ -68,6 +68,13 @@ class BodyPoses:
         return Pose(self.R_WL[index], self.p_WL[index]) if index >= 0 else Pose.identity()
 
 
+def poses_of_links(mech: Mechanism, X_WL: Mapping[str, Pose]) -> BodyPoses:
+    """Return the body poses of a mechanism from the poses of its link frames, by name."""
+    found = [X_WL[body.name] for body in mech.bodies]
+    R, p = np.array([X.R for X in found]), np.array([X.p for X in found])
+    return BodyPoses(R, p, np.array([X.apply(body.p_LC) for X, body in zip(found, mech.bodies, strict=True)]))
+
+
 def home(mech: Mechanism) -> Array:
     """Return q (nq,) at which all joint frames coincide and all free roots are at the origin."""
     q = np.zeros(len(mech.q_names))

@@ -19,7 +19,13 @@ from mbplugin.errors import BadNumber, BadUsage, BrokenModel
 from mbplugin.files import reading_instead, replaced_contents
 from mbplugin.model import Base
 from mbplugin.model.mechanism import WORLD, Body, Coupling, Mechanism, Term
-from mbplugin.model.mechanism.kinematics import FRAMES_MEET, BodyPoses, coordinates_of, frames_apart
+from mbplugin.model.mechanism.kinematics import (
+    FRAMES_MEET,
+    BodyPoses,
+    coordinates_of,
+    frames_apart,
+    poses_of_links,
+)
 from mbplugin.model.mechanism.pair import Freedom, Pair
 from mbplugin.model.scene import (
     MADE,
@@ -160,7 +166,7 @@ def _scene_of(
         gravity=_gravity(mujoco, model),
     )
     mech = _with_base(mech, tree, request)
-    poses = _poses(mech, tree)
+    poses = poses_of_links(mech, tree.poses)
     names.defects += _moved_bodies(mech, poses, equalities.origin)
     springs, shapes = read_springs(mujoco, model, names, tree), read_shapes(mujoco, model, names, files)
     scene = Scene(
@@ -239,14 +245,6 @@ def _moved_bodies(mech: Mechanism, poses: BodyPoses, places: Mapping[OriginKey, 
             )
             evidence = {"body": joint.outer, "distance": distance, "angle": angle}
             yield Defect("MB119", pair.name, message, places.get(("constraint", pair.name, "")), evidence)
-
-
-def _poses(mech: Mechanism, tree: Tree) -> BodyPoses:
-    """Return the body poses of the file."""
-    X_WL = [tree.poses[body.name] for body in mech.bodies]
-    R, p = np.array([X.R for X in X_WL]), np.array([X.p for X in X_WL])
-    p_WC = np.array([X.apply(body.p_LC) for X, body in zip(X_WL, mech.bodies, strict=True)])
-    return BodyPoses(R, p, p_WC)
 
 
 def _state(mech: Mechanism, tree: Tree, poses: BodyPoses) -> State:

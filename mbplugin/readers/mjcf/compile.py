@@ -23,7 +23,16 @@ from mbplugin.model.mechanism import WORLD
 from mbplugin.model.scene import Defect, Origin, Request
 from mbplugin.processes.foreign import EngineFailed
 from mbplugin.processes.supervised import no_more_files
-from mbplugin.readers.mjcf.files import SIZES, ModelFiles, Schema, correction_of, same_mechanics, stand_ins
+from mbplugin.readers.mjcf.files import (
+    MISPLACED_ATTRIBUTE,
+    SIZES,
+    STATED_LINE,
+    ModelFiles,
+    Schema,
+    correction_of,
+    same_mechanics,
+    stand_ins,
+)
 from mbplugin.readers.unread import (
     LOOKS,
     PROGRAM,
@@ -49,9 +58,9 @@ _ARRAYS = (
 )
 #: Arrays among these with no zero rows.
 _DIRECTIONS = ("jnt_axis", "body_quat", "body_iquat", "geom_quat", "site_quat")
+#: Warnings after which MuJoCo resets a diverged motion.
+_DIVERGED = ("mjWARN_BADQPOS", "mjWARN_BADQVEL", "mjWARN_BADQACC")
 _MISSING_FILE = re.compile(r"Error opening file '([^']*)'|(?:resource|file) not found[^']*'([^']*)'", re.I)
-_LINE = re.compile(r"\bline (?:number=)?(\d+)", re.I)
-_ATTRIBUTE = re.compile(r"unrecognized attribute: '([^']*)'")
 _ELEMENT = re.compile(r"[Ee]lement '([^']*)'")
 #: MuJoCo prints tags in the first 30 columns, followed by their attributes.
 _COLUMN = 30
@@ -386,12 +395,17 @@ def _quiet(mujoco: Any) -> Iterator[list[str]]:
         mujoco.set_mju_user_warning(before)
 
 
+def has_diverged(mujoco: Any, data: Any) -> bool:
+    """Return True if MuJoCo has reset the motion of its data, which starts anew."""
+    return any(data.warning[int(getattr(mujoco.mjtWarning, name))].number for name in _DIVERGED)
+
+
 def _told(
     message: str, request: Request, remedy: str = "", correction: Mapping[str, Any] | None = None
 ) -> MbPluginError:
     """Convert a multi-line compiler message to one error of this package."""
     missing = _MISSING_FILE.search(message)
-    line = _LINE.search(message)
+    line = STATED_LINE.search(message)
     # MuJoCo reports line 0 for missing files
     place = f"{request.path}:{line.group(1)}" if line and int(line.group(1)) else request.path
     if missing:
@@ -445,7 +459,7 @@ def meant(mujoco: Any, message: str) -> str:
     if "unrecognized" not in message or element is None:
         return ""
     words = _words(mujoco)
-    if attribute := _ATTRIBUTE.search(message):
+    if attribute := MISPLACED_ATTRIBUTE.search(message):
         return suggestion(attribute.group(1), sorted(words.get(element.group(1), ())))
     return suggestion(element.group(1), sorted(words))
 

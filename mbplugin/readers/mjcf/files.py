@@ -384,9 +384,9 @@ def _require_utf8(path: str) -> None:
 #: MuJoCo prints tags in the first columns, three more for each level, followed by their attributes.
 _COLUMN, _INDENT = 30, 3
 _ELEMENT = re.compile(r"Element '([^']+)'")
-_MISPLACED_ATTRIBUTE = re.compile(r"unrecognized attribute: '([^']*)'")
+MISPLACED_ATTRIBUTE = re.compile(r"unrecognized attribute: '([^']*)'")
 _QUOTED = re.compile(r"'([^']+)'")
-_LINE = re.compile(r"\bline (?:number=)?(\d+)", re.I)
+STATED_LINE = re.compile(r"\bline (?:number=)?(\d+)", re.I)
 _INVERTED = "range[0] should be smaller than range[1] in joint"
 _NAME = re.compile(r"Element name '([^']*)'")
 _REPEATED = re.compile(r"element '([^']*)' is repeated in equality constraint")
@@ -476,7 +476,7 @@ def correction_of(schema: Schema, message: str, roots: Sequence[Element]) -> dic
         joint whose two numbers are in the wrong order.
     """
     elements = [element for root in roots for element in root.iter("{*}*")]
-    stated = _LINE.search(message)
+    stated = STATED_LINE.search(message)
     line = int(stated.group(1)) if stated else 0
     if repeated := _REPEATED.search(message):
         found = _of_itself(elements, repeated.group(1))
@@ -486,7 +486,7 @@ def correction_of(schema: Schema, message: str, roots: Sequence[Element]) -> dic
     if "Schema violation: unrecognized" not in message:
         return _name(message, elements, line)
     tag = next(iter(_ELEMENT.findall(message)), "")
-    if attribute := _MISPLACED_ATTRIBUTE.search(message):
+    if attribute := MISPLACED_ATTRIBUTE.search(message):
         return _attribute(schema, elements, tag, attribute.group(1), line)
     wrong = [one for one in elements if local_name(one) == tag and tag not in schema.tags(one)]
     meant = {only_near(tag, schema.tags(one)) for one in wrong}

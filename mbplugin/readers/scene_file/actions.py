@@ -21,7 +21,7 @@ from mbplugin.model.mechanism import (
     TimedConstraint,
 )
 from mbplugin.model.mechanism.pair import MOST_CONTACTS, PAIR_TYPES, Contact, Pair
-from mbplugin.model.scene import Actuator, Load, Payload, Stiffness
+from mbplugin.model.scene import FREEDOM_KEYS, Actuator, Load, Payload, Stiffness
 from mbplugin.model.spatial import Array, Pose, align_z, units_of
 from mbplugin.phrases import counted
 from mbplugin.readers.contact_points import require_different
@@ -39,9 +39,8 @@ from mbplugin.readers.scene_file.tables import (
 from mbplugin.readers.standing import named
 
 _FRAME_KEYS = ("xyz_a", "rpy_a", "xyz_b", "rpy_b")
-_KEYS = ("lower", "upper", "velocity", "effort", "damping", "friction")
 #: Keys that a passive joint cannot have.
-_OF_DRIVES = _KEYS[:4]
+_OF_DRIVES = FREEDOM_KEYS[:4]
 
 
 def require_known(name: str, known: Mapping[str, object], kind: str, where: str) -> None:
@@ -253,7 +252,7 @@ def with_freedom(source: SceneSource, index: int, table: PairTable, pair: Pair) 
     BadScene
         Values for a pair without exactly one freedom, or for a passive one; a lower limit that is not below the upper.
     """
-    stated = {key: value for key in _KEYS if (value := getattr(table, key)) is not None}
+    stated = {key: value for key in FREEDOM_KEYS if (value := getattr(table, key)) is not None}
     by_load = _load_friction(source, index, table, pair)
     if by_load is not None:
         by_load_of = replace(

@@ -316,12 +316,15 @@ class DriverTable(Table):
     )
 
 
+_UNTIL: Any = Field(default=None, description="when it opens, s; default: never")
+
+
 class LockTable(Table):
     """``[[lock]]``: a joint that stands still, from the start or from ``at`` on, up to ``until`` (s)."""
 
     joint: Name = Field(description="a pair")
     at: NonNegative | None = Field(default=None, description="when it closes, s; default: from the start")
-    until: Positive | None = Field(default=None, description="when it opens, s; default: never")
+    until: Positive | None = _UNTIL
     freedoms: list[str] = Field(default=[], description="such as rz; default: all of the pair")
 
 
@@ -330,7 +333,7 @@ class HoldTable(Table):
 
     constraint: Name = Field(description="a closure, coupling, driver, wheel or knife edge")
     at: NonNegative = Field(default=0.0, description="when it closes, s; default: from the start")
-    until: Positive | None = Field(default=None, description="when it opens, s; default: never")
+    until: Positive | None = _UNTIL
 
 
 # Tables of loads on a mechanism and of its stiffness: contacts, loads, springs, payloads, stiffness, misfits.
@@ -502,13 +505,17 @@ else:
     )
 
 
+_ORIGIN: Any = Field(default="", description="where the numbers come from, in words; reports show it")
+_UNCERTAINTY: Any = Field(
+    default=None, description="of a calibration; gone where a fitted number was changed"
+)
+
+
 class BrakeTable(_BrakeNumbers):
     """``[[brake]]``: torques (N·m or N), viscous part (N·m·s/rad), delays (s), wear, short circuit."""
 
-    origin: Origin = Field(default="", description="where the numbers come from, in words; reports show it")
-    uncertainty: UncertaintyTable | None = Field(
-        default=None, description="of a calibration; gone where a fitted number was changed"
-    )
+    origin: Origin = _ORIGIN
+    uncertainty: UncertaintyTable | None = _UNCERTAINTY
     origin_values: dict[str, Number] = Field(default={}, description=_VALUES)
 
 
@@ -521,10 +528,8 @@ class RampTable(Table):
     reaction: NonNegative | None = Field(
         default=None, description="from the signal until the ramp begins, s; default: the brake's delay"
     )
-    origin: Origin = Field(default="", description="where the numbers come from, in words; reports show it")
-    uncertainty: UncertaintyTable | None = Field(
-        default=None, description="of a calibration; gone where a fitted number was changed"
-    )
+    origin: Origin = _ORIGIN
+    uncertainty: UncertaintyTable | None = _UNCERTAINTY
     origin_values: dict[str, Number] = Field(default={}, description=_VALUES)
 
 

@@ -11,15 +11,7 @@ from mbplugin.model.scene import Defect, Origin, OriginKey, Request, Shape
 from mbplugin.model.spatial import Pose
 from mbplugin.readers.paths import unread_number
 from mbplugin.readers.sdf import WrittenPose, inertia_of, number_of, pose_of, shape_of, text_of
-from mbplugin.readers.xml import (
-    Element,
-    child,
-    children,
-    colour_of,
-    local_name,
-    origin,
-    where,
-)
+from mbplugin.readers.xml import Element, child, children, colour_of, local_name, origin, where
 
 #: (major, minor) of the ``<sdf version>`` of the file of an element.
 Version = tuple[int, int]

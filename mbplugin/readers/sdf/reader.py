@@ -27,7 +27,7 @@ from mbplugin.readers.sdf.joints import (
     read_document,
     read_joint,
 )
-from mbplugin.readers.unread import mark_closures, require_free_root, to_world, with_fixed_roots
+from mbplugin.readers.unread import mark_closures, to_world, with_requested_base
 from mbplugin.readers.xml import Element, attribute_numbers, child, local_name, origin, where
 
 #: Least cosine at which two axes count as parallel.
@@ -71,10 +71,7 @@ def read_sdf(text: str, request: Request) -> Scene:
     if local_name(world.element) == "world":
         mech = replace(mech, gravity=vector_of(world.element, "gravity", 3, "0 0 -9.8"))
     poses = {name: frames.pose(node) for name, node in links.items()}
-    if request.base == "fixed":
-        mech = with_fixed_roots(mech, poses)
-    elif request.base == "free":
-        require_free_root(mech, request.path)
+    mech = with_requested_base(mech, poses, request)
     _add_origins(joints.origin, links, mech)
     springs = _on_coordinates(joints.springs, mech, reading)
     shapes = {name: read_shapes(node, frames, reading) for name, node in links.items()}

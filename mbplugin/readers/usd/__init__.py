@@ -14,14 +14,14 @@ from mbplugin.errors import BadNumber, BrokenModel
 from mbplugin.files import note_foreign_reads
 from mbplugin.model.brake_law import LARGEST
 from mbplugin.model.mechanism import WORLD, Body, Coupling, Mechanism, Term
-from mbplugin.model.mechanism.kinematics import BodyPoses, coordinates_of, frames_apart
+from mbplugin.model.mechanism.kinematics import coordinates_of, frames_apart, poses_of_links
 from mbplugin.model.mechanism.pair import Freedom, Pair
 from mbplugin.model.scene import MADE, Actuator, Defect, Origin, OriginKey, Request, Scene, Shape, State
 from mbplugin.model.spatial import Array, Pose, align_z, rotation_from_quaternion
 from mbplugin.phrases import listed
 from mbplugin.processes.foreign import Limits, in_engine
 from mbplugin.readers.paths import require_few_links
-from mbplugin.readers.unread import SHAPE, mark_closures, require_free_root, to_world, with_fixed_roots
+from mbplugin.readers.unread import SHAPE, mark_closures, to_world, with_requested_base
 from mbplugin.readers.usd.bodies import (
     DIRECTIONS,
     Bodies,
@@ -129,17 +129,14 @@ def _scene_of(stage: Stage, request: Request) -> Scene:
         couplings=tuple(couplings),
         gravity=_gravity(stage),
     )
-    if request.base == "fixed":
-        mech = with_fixed_roots(mech, poses)
-    elif request.base == "free":
-        require_free_root(mech, request.path)
+    mech = with_requested_base(mech, poses, request)
     _note_apart(stage, mech, poses, joints)
     _note_loops(stage, mech, joints)
     shapes = read_shapes(stage, bodies)
     stage.defects += (*unread_defects(stage), *wrong_quaternions(stage))
     return Scene(
         mechanism=mech,
-        state=State(coordinates_of(mech, _body_poses(mech, poses)), np.zeros(len(mech.qd_names))),
+        state=State(coordinates_of(mech, poses_of_links(mech, poses)), np.zeros(len(mech.qd_names))),
         origin=_origins(stage, bodies, joints, mech) | coupled,
         files=tuple(stage.layers.files),
         defects=tuple(stage.defects),
@@ -213,7 +210,7 @@ def _gravity(stage: Stage) -> Array:
 def _note_apart(stage: Stage, mech: Mechanism, poses: dict[str, Pose], joints: Joints) -> None:
     """Report tree joints whose frames do not coincide at the pose of the stage: their bodies are moved."""
     prims = {pair.name: path for path, steps in joints.steps.items() for pair, _ in steps}
-    for _, pair, distance, angle in frames_apart(mech, _body_poses(mech, poses)):
+    for _, pair, distance, angle in frames_apart(mech, poses_of_links(mech, poses)):
         if pair.name in prims and max(distance, angle) > _APART:
             prim = stage.stage.GetPrimAtPath(prims[pair.name])
             message = (
@@ -222,14 +219,6 @@ def _note_apart(stage: Stage, mech: Mechanism, poses: dict[str, Pose], joints: J
             )
             evidence = {"distance": distance, "angle": angle}
             stage.defects.append(Defect("MB119", str(prim.GetPath()), message, stage.place(prim), evidence))
-
-
-def _body_poses(mech: Mechanism, poses: dict[str, Pose]) -> BodyPoses:
-    """Return the body poses of the stage."""
-    X_WL = [poses[body.name] for body in mech.bodies]
-    R, p = np.array([X.R for X in X_WL]), np.array([X.p for X in X_WL])
-    p_WC = np.array([X.apply(body.p_LC) for X, body in zip(X_WL, mech.bodies, strict=True)])
-    return BodyPoses(R, p, p_WC)
 
 
 def _origins(stage: Stage, bodies: Bodies, joints: Joints, mech: Mechanism) -> dict[OriginKey, Origin]:

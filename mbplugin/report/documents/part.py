@@ -129,7 +129,7 @@ class _Reader:
             key in schema and not _is_one(value, options(schema[key])) for key, options in _CHOICES.items()
         ):
             return where
-        if _is_number(value) and value < schema.get("minimum", value):
+        if is_number(value) and value < schema.get("minimum", value):
             return where
         if isinstance(value, str) and re.search(schema.get("pattern", ""), value) is None:
             return where
@@ -163,7 +163,8 @@ class _Reader:
         return ""
 
 
-def _is_number(value: Any) -> bool:
+def is_number(value: Any) -> bool:
+    """Return True for a number of JSON, which a truth value is not."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
@@ -176,7 +177,7 @@ _TYPES: dict[str, Callable[[Any], bool]] = {
     "null": lambda value: value is None,
     "boolean": lambda value: isinstance(value, bool),
     "integer": lambda value: isinstance(value, int) and not isinstance(value, bool),
-    "number": _is_number,
+    "number": is_number,
     "string": lambda value: isinstance(value, str),
     "array": lambda value: isinstance(value, list),
     "object": lambda value: isinstance(value, dict),

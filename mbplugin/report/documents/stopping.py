@@ -77,6 +77,12 @@ else:
     )
 
 
+#: Keys that several documents have.
+_TOOL_CHOICE: Any = key("of which point speed and way are computed, and why", optional=True)
+_OF_EFFORT: Any = key("brakes and decelerations that are not stated", optional=True)
+_SEARCHES: Any = key("how much of the search was done in its time", optional=True)
+
+
 class JointBrake(_Law):
     """The brake of a joint, with all parts of its law."""
 
@@ -278,8 +284,8 @@ class EstopOutput(Recorded):
         "brakes and ramps, and where they come from", read="scenario.stated", optional=True
     )
     assumed: list[str]
-    of_effort: EffortLimits = key("brakes and decelerations that are not stated", optional=True)
-    tool_choice: ToolChoice = key("of which point speed and way are computed, and why", optional=True)
+    of_effort: EffortLimits = _OF_EFFORT
+    tool_choice: ToolChoice = _TOOL_CHOICE
     rest_speed: float = key(
         "below which a joint that only damping brakes counts as at rest, rad/s or m/s; 0: it never does",
         read="scenario.rest_speed",
@@ -365,7 +371,7 @@ class WorstOfTable(Part):
     seed: Count
     stops: Count = key("that were computed", read="count")
     outcomes: list[_OutcomeCount] = key(read="outcome_counts")
-    searches: _Searches = key("how much of the search was done in its time", optional=True)
+    searches: _Searches = _SEARCHES
     found: list[_Worst]
     assumptions: list[str]
 
@@ -383,12 +389,12 @@ class WorstStopOutput(Recorded):
     seed: Count
     stops: Count = key("that were computed", read="count")
     outcomes: list[_OutcomeCount] = key(read="outcome_counts")
-    searches: _Searches = key("how much of the search was done in its time", optional=True)
+    searches: _Searches = _SEARCHES
     found: list[_Worst]
     failed: list[_FailedBrake] = key("the worst stops again, with one brake that fails")
     assumptions: list[str]
     of_effort: EffortLimits = key("brakes that nobody stated")
-    tool_choice: ToolChoice = key("of which point speed and way are computed, and why", optional=True)
+    tool_choice: ToolChoice = _TOOL_CHOICE
 
 
 def worst_stop_document(worst: WorstStops, source: str, files: Sequence[str]) -> dict[str, Any]:
@@ -416,8 +422,8 @@ class _Stop(Part):
     slowest: str
     farthest: str
     assumed: list[str]
-    of_effort: EffortLimits = key("brakes and decelerations that are not stated", optional=True)
-    tool_choice: ToolChoice = key("of which point speed and way are computed, and why", optional=True)
+    of_effort: EffortLimits = _OF_EFFORT
+    tool_choice: ToolChoice = _TOOL_CHOICE
     unbounded: list[str] = key(
         "what measured stops do not determine, and why calibrated stops have no upper bound", optional=True
     )
@@ -532,8 +538,8 @@ class StopTableOutput(Recorded):
     tool: str
     axes: list[str]
     assumptions: list[str]
-    of_effort: EffortLimits = key("brakes and decelerations that are not stated", optional=True)
-    tool_choice: ToolChoice = key("of which point speed and way are computed, and why", optional=True)
+    of_effort: EffortLimits = _OF_EFFORT
+    tool_choice: ToolChoice = _TOOL_CHOICE
     share: Size = key("of the upper bounds: at least this share of such stops is below", optional=True)
     confidence: Size = key("of the upper bounds", optional=True)
     bound_sentence: str = key("what the upper bounds mean; empty where no row has one", optional=True)
@@ -643,7 +649,7 @@ class SweepOutput(Recorded):
     stated: list[str] = key("brakes and ramps, and where they come from", optional=True)
     assumed: list[str]
     of_effort: EffortLimits = key("brakes that are not stated", optional=True)
-    tool_choice: ToolChoice = key("of which point speed and way are computed, and why", optional=True)
+    tool_choice: ToolChoice = _TOOL_CHOICE
     notes: list[str]
     replaced: list[_ReplacedFile] = key(
         "files of the folder that were damaged or foreign and were computed again"

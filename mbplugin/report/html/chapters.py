@@ -14,13 +14,7 @@ from mbplugin.phrases import Assumption
 from mbplugin.readers import sources_of
 from mbplugin.readers.standing import stance_sentence, taken_in
 from mbplugin.report.record import judged, reactions_at_rest, record_of
-from mbplugin.stopping.scenario import (
-    NO_EFFORT_LIMITS,
-    NO_TOOL,
-    EffortLimits,
-    ToolChoice,
-    brakes_of_effort,
-)
+from mbplugin.stopping.scenario import NO_EFFORT_LIMITS, NO_TOOL, EffortLimits, ToolChoice, brakes_of_effort
 
 if TYPE_CHECKING:
     from mbplugin.analysis import Analysis

@@ -25,9 +25,8 @@ from mbplugin.report.html.chart import (
     table,
     unshown,
 )
+from mbplugin.report.text import COMPONENT_NAMES
 from mbplugin.report.text.models import (
-    COMPONENT_NAMES,
-    DIFFERENCE_NAMES,
     absent_words,
     decided_texts,
     element_text,
@@ -227,7 +226,7 @@ def _rows(found: Difference) -> Iterator[Html]:
         f"{value or 'none'}{f' ({_short(place)})' if place is not None and place.file else ''}"
         for value, place in ((found.value_a, found.place_a), (found.value_b, found.place_b))
     ]
-    cells = (DIFFERENCE_NAMES[found.kind], element_text(found), *places, found.cause)
+    cells = (found.quantity, element_text(found), *places, found.cause)
     yield element("tr", [data_cell(cell) for cell in cells], class_="warn")
 
 

@@ -21,7 +21,7 @@ from mbplugin.report.html.chart import (
     table,
     ticks,
 )
-from mbplugin.report.html.stopping_table import compared_charts
+from mbplugin.report.html.stopping_table import command_details, compared_charts
 from mbplugin.report.text.stop import (
     axis_cells,
     energy_rows,
@@ -286,15 +286,9 @@ def _failure(one: FailedBrake, length: str) -> list[Child]:
 
 def _worst_stops_row(one: WorstStop, length: str) -> Iterator[Html]:
     """Yield the row of a worst stop, and below it a row with its start."""
-    again = element(
-        "details",
-        element("summary", "command"),
-        element("code", one.command or "the model was not read from a file"),
-        class_="again",
-    )
     class_ = None if one.outcome == "stopped" else "bad"
     name = one.name if one.outcome == "stopped" else f"{one.name}: {OUTCOME_WORDS[one.outcome]}"
-    cells = (name, *worst_cells(one, length), again)
+    cells = (name, *worst_cells(one, length), command_details(one.command))
     yield element("tr", [data_cell(cell) for cell in cells], class_=class_)
     start = element("td", f"from {worst_start(one)}", colspan=len(cells), class_="below")
     yield element("tr", start, class_=class_)

@@ -169,18 +169,18 @@ def _row(row: dict[str, Any], shown: Sequence[Cell], unit_in_head: bool) -> Iter
     """Yield the row of a stop, and below it its outcome unless at rest, and other joints that slip."""
     class_ = "bad" if not _rests(row) else "warn" if row["slips"] else None
     cells = [data_cell(cell.text(row, unit_in_head), "n") for cell in shown]
-    yield element("tr", [*cells, element("td", _again(row))], class_=class_)
+    yield element("tr", [*cells, element("td", command_details(row["command"]))], class_=class_)
     outcome = [] if _rests(row) else [row["outcome"].replace("_", " ")]
     if said := "; ".join((*outcome, *slip_words(row))):
         yield element("tr", element("td", said, colspan=len(shown) + 1, class_="below"), class_=class_)
 
 
-def _again(row: dict[str, Any]) -> Html:
-    """Return the folded command that recomputes the row."""
+def command_details(command: str | None) -> Html:
+    """Return the folded command that recomputes a row of a table."""
     return element(
         "details",
         element("summary", "command"),
-        element("code", row["command"] or "the model was not read from a file"),
+        element("code", command or "the model was not read from a file"),
         class_="again",
     )
 

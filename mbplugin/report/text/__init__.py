@@ -19,6 +19,8 @@ PLAIN_WIDTH = 100
 TITLE = "bold cyan"
 #: Maximum number of names in a list of a report.
 MOST_NAMES = 24
+#: Names and units of the components of a wrench.
+COMPONENT_NAMES = ("fx N", "fy N", "fz N", "mx N·m", "my N·m", "mz N·m")
 _NARROWEST, _WIDEST = 60, 140
 #: Break points: white space, and after the dashes in a chain of names (crank–coupler–rocker).
 _BREAKS = re.compile(r"(?<=[–→])|(\s+)")

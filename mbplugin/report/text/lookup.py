@@ -162,18 +162,18 @@ def installation_lines(found: Installation, width: int = PLAIN_WIDTH) -> Iterato
     verdict = "WORKS" if found.works else "IS BROKEN"
     title = f"mbplugin {found.version} {verdict}: Python {found.python}, {found.system}"
     yield from (Line(text, "bold") for text in wrapped(title, width, "", "  "))
-    yield from _listed("core", ", ".join(map(_named, filter(_works, found.core))), width)
+    yield from _row("core", ", ".join(map(_named, filter(_works, found.core))), width, _NAMES)
     if working := ", ".join(map(_named, filter(_works, found.optional))):
-        yield from _listed("optional", working, width)
+        yield from _row("optional", working, width, _NAMES)
     if complete := ", ".join(one.name for one in found.extras if not one.lacks):
-        yield from _listed("extras", complete, width)
-    yield from _listed("git", f"{_said(found.git)}; display: {_said(found.display)}", width)
-    yield from _listed("browser", _said(found.browser), width)
-    yield from _listed("caches", _kept(found.caches), width)
+        yield from _row("extras", complete, width, _NAMES)
+    yield from _row("git", f"{_said(found.git)}; display: {_said(found.display)}", width, _NAMES)
+    yield from _row("browser", _said(found.browser), width, _NAMES)
+    yield from _row("caches", _kept(found.caches), width, _NAMES)
     for package in (*found.core, *found.optional):
         # what is only not installed is listed with the command for it
         if package.installed and not package.works:
-            yield from _listed("broken", f"{package.name} {package.reason}", width)
+            yield from _row("broken", f"{package.name} {package.reason}", width, _NAMES)
     for name, command in _wanted(found):
         # a command stays on one line, to be copied
         yield Line(f"  {f'no {name}':<{_NAMES}} {command}", "yellow", 2 + _NAMES)
@@ -189,10 +189,6 @@ def _wanted(found: Installation) -> Iterator[tuple[str, str]]:
     for package in found.optional:
         if not package.works and not package.extras:
             yield package.name, command_for((package.name,))
-
-
-def _listed(name: str, text: str, width: int) -> Iterator[Line]:
-    yield from map(Line, wrapped(text, width, f"  {name:<{_NAMES}} ", " " * (_NAMES + 3)))
 
 
 def _works(package: Package) -> bool:
@@ -295,5 +291,6 @@ def _next(found: Survey, files: Sequence[NewFile], dry_run: bool, width: int) ->
     yield from _row("next", words, width)
 
 
-def _row(name: str, text: str, width: int) -> Iterator[Line]:
-    yield from map(Line, wrapped(text, width, f"  {name:<{_FIRST_COLUMN}} ", " " * (_FIRST_COLUMN + 3)))
+def _row(name: str, text: str, width: int, column: int = _FIRST_COLUMN) -> Iterator[Line]:
+    """Yield a named text; the first column is ``column`` characters wide."""
+    yield from map(Line, wrapped(text, width, f"  {name:<{column}} ", " " * (column + 3)))

@@ -15,6 +15,7 @@ from mbplugin.phrases import Assumption, counted, joined_by_words, listed
 from mbplugin.readers.standing import stance_sentence
 from mbplugin.report import ROUNDING, shown
 from mbplugin.report.text import (
+    COMPONENT_NAMES,
     MOST,
     PLAIN_WIDTH,
     TITLE,
@@ -37,43 +38,6 @@ if TYPE_CHECKING:
     from mbplugin.simulation.equilibrium import Equilibrium, Linearization, Mode
 
 
-#: The kinds of differences in words.
-DIFFERENCE_NAMES = {
-    "mass": "mass",
-    "center": "centre of mass",
-    "inertia": "inertia",
-    "frame": "frame",
-    "body": "body",
-    "axis": "joint axis",
-    "origin": "joint position",
-    "limit": "limit",
-    "zero": "zero position",
-    "effort": "effort limit",
-    "velocity": "velocity limit",
-    "damping": "damping",
-    "friction": "dry friction",
-    "acceleration": "acceleration limit",
-    "deceleration": "deceleration limit",
-    "jerk": "jerk limit",
-    "load_friction": "friction per load",
-    "guide_length": "length of the guide",
-    "armature": "rotor inertia",
-    "spring": "spring",
-    "actuator": "actuator",
-    "lead": "lead",
-    "length": "length",
-    "type": "joint type",
-    "ends": "bodies of the joint",
-    "joint": "joint",
-    "loop": "loop",
-    "coupling": "coupling",
-    "gravity": "gravity",
-    "base": "base",
-    "redundancy": "redundancy",
-    "mobility": "mobility",
-    "dynamics": "dynamics",
-    "reactions": "joint forces",
-}
 #: Maximum number of elements named for one kind of normalisation.
 _NAMES = 6
 #: At least this many elements with the same kind and cause of difference are merged into one paragraph.
@@ -81,8 +45,6 @@ _MANY = 3
 _COLUMN = 12
 #: Longest list of names in the first lines of a report, characters.
 _ROOM = 60
-#: Names and units of the components of a wrench.
-COMPONENT_NAMES = ("fx N", "fy N", "fz N", "mx N·m", "my N·m", "mz N·m")
 #: Differences below this fraction of the largest load in their joint are rounding.
 _ROUNDING = 1e-9
 #: Components below this fraction of the largest load in their joint are printed as zero.
@@ -176,7 +138,7 @@ def _by_cause(differences: Sequence[Difference]) -> list[list[Difference]]:
 def _difference(group: Sequence[Difference], width: int) -> Iterator[Line]:
     """Yield the difference of a group, with the values of its first element."""
     found = group[0]
-    title = f"{DIFFERENCE_NAMES[found.kind]} of {element_text(found)}"
+    title = f"{found.quantity} of {element_text(found)}"
     if len(group) > 1:
         title += f" and {len(group) - 1} more ({listed([one.element for one in group[1:]], _NAMES)})"
     cause = f": {found.cause}" if found.cause else ""

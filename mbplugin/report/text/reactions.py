@@ -35,6 +35,7 @@ from mbplugin.report.record import (
     vector_words,
 )
 from mbplugin.report.text import (
+    COMPONENT_NAMES,
     MOST,
     MOST_NAMES,
     PLAIN_WIDTH,
@@ -70,7 +71,6 @@ ENERGIES = {
 MARKS = {"rigid": " ", "stated": "*", "estimated": "~", "inequalities": "#", None: " "}
 OPEN = "?"
 COLUMN = 11
-_WORLD = ("fx N", "fy N", "fz N", "mx N·m", "my N·m", "mz N·m")
 
 
 def reactions_lines(
@@ -415,7 +415,9 @@ def world_table(result: Reactions, width: int) -> Iterator[Line]:
     rows = [(f"{c.name} ({c.type})", c.world) for c in result.constraints if c.world is not None]
     values = np.array([world.wrench for _, world in rows]).reshape(-1, 6)
     largest = [np.nanmax(np.abs(part), initial=0.0) for part in (values[:, :3], values[:, 3:])]
-    yield from wrench_lines(_WORLD, [(name, [*_cells(world, largest)]) for name, world in rows], width)
+    yield from wrench_lines(
+        COMPONENT_NAMES, [(name, [*_cells(world, largest)]) for name, world in rows], width
+    )
 
 
 def wrench_lines(

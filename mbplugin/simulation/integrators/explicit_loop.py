@@ -15,18 +15,16 @@ from numpy.typing import ArrayLike
 from mbplugin.dynamics.compiler import Records, address_of, compiled, function_at, kernel
 from mbplugin.dynamics.kernels.articulated import displace, increment_rate
 from mbplugin.model.spatial import AnyArray, Array
-from mbplugin.simulation.events import EVENT_FUNCTION, clear_candidates, mark_overloaded, sign_changes
+from mbplugin.simulation.events import EVENT_FUNCTION, clear_candidates, mark_overloaded, reason_to_return
 from mbplugin.simulation.kernel_state import (
     ACCELERATE,
     BEYOND,
     DONE,
     FORWARD_DYNAMICS,
-    LOOK,
     MASSLESS,
     MATRIX,
     MOST_STAGES,
     NOT_FINITE,
-    RESELECT,
     TOO_SMALL,
     VECTOR,
     WEAK,
@@ -361,13 +359,9 @@ def advance_explicit(
             cubic(step, x, kx[0], slope, kx[0], qd, kv[0], qdd, dense[kept])
         keep(kept, t, q, qd, qdd, work, out_t, out_q, out_qd, out_qdd, out_work)
         kept += 1
+        if status == DONE:
+            status = reason_to_return(m, event_functions, step, q, qd, reselect_below)
         if status != DONE:
-            break
-        if len(event_functions) and sign_changes(m, event_functions, step, q, qd):
-            status = LOOK
-            break
-        if m.row_independence[0] < reselect_below:
-            status = RESELECT
             break
     return status, kept, t, h
 

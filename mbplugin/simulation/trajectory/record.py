@@ -70,12 +70,16 @@ class Grid:
         qd = step.qd.copy()
         state = State(step.start, step.q.copy(), qd, np.zeros_like(qd), step.work[0].copy())
         if not follow(stepper, kernel_state, state, min(time, step.start + step.length)):
-            raise BadUsage(
-                f"the motion cannot be followed again to t = {time:.9g} s",
-                expected="a controller or profile that returns the same at the same state",
-            )
+            raise _cannot_follow(time)
         state.t = time
         return state
+
+
+def _cannot_follow(time: float) -> BadUsage:
+    return BadUsage(
+        f"the motion cannot be followed again to t = {time:.9g} s",
+        expected="a controller or profile that returns the same at the same state",
+    )
 
 
 # Integration of a motion between its samples, with the same equations from the sample before.
@@ -205,10 +209,7 @@ class Playback:
         if step is not None:
             return inside(kernel_state, step, time), segment
         if not follow(self._stepper, kernel_state, state, time):
-            raise BadUsage(
-                f"the motion cannot be followed again to t = {time:.9g} s",
-                expected="a controller or profile that returns the same at the same state",
-            )
+            raise _cannot_follow(time)
         return state, segment
 
 

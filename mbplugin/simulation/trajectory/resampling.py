@@ -22,7 +22,7 @@ import numpy as np
 
 from mbplugin.csv_tables import write_csv
 from mbplugin.errors import BadNumber, BadUsage, MissingDependency
-from mbplugin.files import replacing
+from mbplugin.files import PLOTTING_ENDINGS, replacing
 from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.mechanism.kinematics import coordinate_units, momentum_units, rate_units
 from mbplugin.model.spatial import COMPONENTS, AnyArray, Array, cross, make_read_only, units_of
@@ -39,8 +39,6 @@ _Motion = TypeVar("_Motion", bound="Samples")
 
 #: Plots use interpolation if no angle changes by more than this between two samples, rad.
 _TURN = 0.5
-#: File name endings of plots.
-PLOTTING_ENDINGS = (".png", ".svg", ".pdf", ".jpg")
 #: Largest number of curves with a legend.
 _NAMED = 12
 #: Longest names in a legend and in the title, in characters.

@@ -24,7 +24,7 @@ from numba import types
 from mbplugin.dynamics.compiler import Records, compiled, kernel
 from mbplugin.dynamics.kernels.articulated import displace
 from mbplugin.model.spatial import AnyArray, Array
-from mbplugin.simulation.events import EVENT_FUNCTION, clear_candidates, mark_overloaded, sign_changes
+from mbplugin.simulation.events import EVENT_FUNCTION, clear_candidates, mark_overloaded, reason_to_return
 from mbplugin.simulation.integrators.contract import Chunk, Control, Derivative, Integrator, PythonStep
 from mbplugin.simulation.integrators.explicit import sizes_of
 from mbplugin.simulation.integrators.explicit_loop import (
@@ -39,10 +39,8 @@ from mbplugin.simulation.integrators.explicit_loop import (
 )
 from mbplugin.simulation.kernel_state import (
     DONE,
-    LOOK,
     MATRIX,
     MOST_STAGES,
-    RESELECT,
     TOO_SMALL,
     VECTOR,
     WEAK,
@@ -360,13 +358,9 @@ def advance_rosenbrock(
         h = max(h, step * grown) if last else step * grown
         keep(kept, t, q, qd, qdd, work, out_t, out_q, out_qd, out_qdd, out_work)
         kept += 1
+        if status == DONE:
+            status = reason_to_return(m, event_functions, step, q, qd, reselect_below)
         if status != DONE:
-            break
-        if len(event_functions) and sign_changes(m, event_functions, step, q, qd):
-            status = LOOK
-            break
-        if m.row_independence[0] < reselect_below:
-            status = RESELECT
             break
     return status, kept, t, h
 

@@ -35,7 +35,7 @@ from mbplugin.dynamics.kernels.composite_bodies import gather
 from mbplugin.dynamics.kernels.rows import RATE
 from mbplugin.dynamics.kernels.solve import SINGULAR, resist, row_acceleration, row_in_rates, row_rate
 from mbplugin.model.spatial import AnyArray, Array
-from mbplugin.simulation.events import EVENT_FUNCTION, clear_candidates, mark_overloaded, sign_changes
+from mbplugin.simulation.events import EVENT_FUNCTION, clear_candidates, mark_overloaded, reason_to_return
 from mbplugin.simulation.integrators.contract import Chunk, Control, Integrator, PythonStep
 from mbplugin.simulation.integrators.explicit_loop import DEGREE, cubic, keep, settle
 from mbplugin.simulation.kernel_state import (
@@ -47,9 +47,7 @@ from mbplugin.simulation.kernel_state import (
     IMPULSE,
     KERNEL_STATE,
     KINEMATICS,
-    LOOK,
     MATRIX,
-    RESELECT,
     SIGNATURE,
     TOO_SMALL,
     VECTOR,
@@ -160,13 +158,9 @@ def advance_variational(
             cubic(step, workspace.x, old_qd, slope, old_qd, qd, old_qdd, qdd, dense[kept])
         keep(kept, t, q, qd, qdd, work, out_t, out_q, out_qd, out_qdd, out_work)
         kept += 1
+        if status == DONE:
+            status = reason_to_return(m, event_functions, step, q, qd, reselect_below)
         if status != DONE:
-            break
-        if len(event_functions) and sign_changes(m, event_functions, step, q, qd):
-            status = LOOK
-            break
-        if m.row_independence[0] < reselect_below:
-            status = RESELECT
             break
     return status, kept, t, h
 
