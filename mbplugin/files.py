@@ -223,6 +223,12 @@ def replacing(path: Path) -> Iterator[Path]:
         raise unwritable(path, error) from None
 
 
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
 def unwritable(path: Path | str, reason: str | Exception, remedy: str = "") -> BadUsage:
     """Return the error of a file that cannot be written, with the reason or the error of the system."""
     if not isinstance(reason, str):
@@ -331,12 +337,6 @@ def _meant(path: Path) -> str:
         return f"did you mean {' or '.join(map(repr, close[:2]))}?"
     others = f": beside it are {', '.join(map(repr, sorted(names)[:3]))}" if names else ""
     return f"check the {'pattern' if glob.has_magic(path.name) else 'path'}{others}"
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def read_bounded(path: Path, most: int = LONGEST) -> bytes:

@@ -253,6 +253,10 @@ def examine(seconds: float = _IMPORT_SECONDS) -> Installation:
     )
 
 
+def _git() -> Facility:
+    return _program(git_program(), lambda text: text.removeprefix("git version "), "is not installed")
+
+
 def installed_browser() -> str | None:
     """Return the program of the first browser that is found; None if there is none."""
     return next(filter(None, map(shutil.which, BROWSERS)), None)
@@ -370,10 +374,6 @@ def _size(folder: Path) -> int:
 
 
 # Programs, and the display.
-
-
-def _git() -> Facility:
-    return _program(git_program(), lambda text: text.removeprefix("git version "), "is not installed")
 
 
 def _browser() -> Facility:

@@ -378,6 +378,12 @@ def _searched(view: View, ranked: RankedBlock, rng: np.random.Generator) -> Bloc
     )
 
 
+def _moving(T: Array, names: Sequence[str]) -> tuple[str, ...]:
+    """Return the rates that are nonzero along tangents T (d, f)."""
+    size = np.linalg.norm(T, axis=0)
+    return tuple(dict.fromkeys(names[int(k)] for k in np.flatnonzero(size > 0.1 * size.max(initial=0.0))))
+
+
 class _Local:
     """The equations of one block, with steps in its free rates."""
 
@@ -497,6 +503,11 @@ def _directions(forms: Array, k: int, rng: np.random.Generator) -> list[Array]:
     return found
 
 
+def _same(T: Array, other: Array) -> bool:
+    """Return True if tangents T (d, f) and ``other`` (e, f) span the same space."""
+    return len(T) == len(other) and _within(T, other)
+
+
 def _definite(forms: Array) -> bool:
     """Return True if a combination of forms (s, k, k) is definite: that self-stress stiffens the pose."""
     for sign in (1.0, -1.0):
@@ -543,11 +554,6 @@ def _chords(local: _Local, chart: _Chart, q: Array, rng: np.random.Generator) ->
     return np.asarray(Vt[: int(((fine > 0.5 * coarse) & (fine > 0.1)).sum())])
 
 
-def _same(T: Array, other: Array) -> bool:
-    """Return True if tangents T (d, f) and ``other`` (e, f) span the same space."""
-    return len(T) == len(other) and _within(T, other)
-
-
 def _within(T: Array, other: Array) -> bool:
     """Return True if tangents T (d, f) are in the span of ``other`` (e, f), with a margin for curved branches."""
     return bool(np.linalg.norm(T - (T @ other.T) @ other, axis=1).max(initial=0.0) < 0.2)
@@ -573,12 +579,6 @@ def _infinitesimal_in(
         return len(directions) - int((sigma > loops.tolerance * max(1.0, float(sigma[0]))).sum())
 
     return count
-
-
-def _moving(T: Array, names: Sequence[str]) -> tuple[str, ...]:
-    """Return the rates that are nonzero along tangents T (d, f)."""
-    size = np.linalg.norm(T, axis=0)
-    return tuple(dict.fromkeys(names[int(k)] for k in np.flatnonzero(size > 0.1 * size.max(initial=0.0))))
 
 
 def _only_first_order(

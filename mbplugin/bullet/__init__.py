@@ -152,6 +152,14 @@ def quiet() -> Iterator[Captured]:
             captured.text = file.read().decode(errors="replace")
 
 
+def _duplicate(descriptor: int) -> int | None:
+    """Return a copy of a file descriptor; None if the process runs without it."""
+    try:
+        return os.dup(descriptor)
+    except OSError:
+        return None
+
+
 def engine() -> ModuleType:
     """Return the pybullet module, imported without its banner.
 
@@ -224,14 +232,6 @@ def _flush() -> None:
             stream.flush()
     with suppress(Exception):
         ctypes.CDLL(None).fflush(None)
-
-
-def _duplicate(descriptor: int) -> int | None:
-    """Return a copy of a file descriptor; None if the process runs without it."""
-    try:
-        return os.dup(descriptor)
-    except OSError:
-        return None
 
 
 def _restore(descriptor: int, copy: int | None) -> None:

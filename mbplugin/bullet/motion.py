@@ -63,6 +63,13 @@ def left_out(task: Task) -> tuple[str, ...]:
         return (*built.left_out, *_without_motor(task, built), *_by_load(task))
 
 
+def _by_load(task: Task) -> Iterator[str]:
+    """Name the joints whose friction grows with their load."""
+    for pair in task.mech.pairs if task.friction else ():
+        if any(freedom.load_friction for freedom in pair.freedoms):
+            yield f"PyBullet has no friction that grows with the load of a joint, as {pair.name!r} has; MuJoCo gets it"
+
+
 def run_motion(task: Task, step: float, refinements: tuple[int, ...], solver: Solver) -> list[Sampled]:
     """Return PyBullet's motion for each refinement, with steps of ``step`` (s) divided by it."""
     return [_run(task, step, refinement, solver) for refinement in refinements]
@@ -200,13 +207,6 @@ def _without_motor(task: Task, built: Built) -> tuple[str, ...]:
         *(f"PyBullet has no motor for the {kind} of {pair!r}" for kind, pair in missing),
         *(f"PyBullet has no motor for the torque or spring of {name!r}" for name in idle),
     )
-
-
-def _by_load(task: Task) -> Iterator[str]:
-    """Name the joints whose friction grows with their load."""
-    for pair in task.mech.pairs if task.friction else ():
-        if any(freedom.load_friction for freedom in pair.freedoms):
-            yield f"PyBullet has no friction that grows with the load of a joint, as {pair.name!r} has; MuJoCo gets it"
 
 
 def needed_axes(task: Task) -> list[tuple[str, str, str]]:

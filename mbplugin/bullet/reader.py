@@ -443,6 +443,10 @@ def _pair(info: Any, own: dict[int, Link]) -> Pair:
     return replace(pair, freedoms=(_freedom(info),))
 
 
+def _base_pose(bullet: ModuleType, client: int, model: _Model) -> Pose:
+    return _pose(*bullet.getBasePositionAndOrientation(model.id, physicsClientId=client))
+
+
 def _freedom(info: Any) -> Freedom:
     """Return limits and friction; lower > upper, or an effort or velocity of zero, means no limit."""
     lower, upper = (info[8], info[9]) if info[8] <= info[9] else (-inf, inf)
@@ -472,10 +476,6 @@ def _joint_values(
             rate = link.X_LC.R @ R_CC @ rate
         q[link.joint], qd[link.joint] = position, rate
     return q, qd
-
-
-def _base_pose(bullet: ModuleType, client: int, model: _Model) -> Pose:
-    return _pose(*bullet.getBasePositionAndOrientation(model.id, physicsClientId=client))
 
 
 def _pose(position: Sequence[float], quaternion: Sequence[float]) -> Pose:

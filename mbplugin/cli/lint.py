@@ -313,6 +313,13 @@ def lint_command(
     return max(one.exit_code for one in once())
 
 
+def _coordinates(texts: Sequence[str] | None) -> dict[str, float]:
+    """Return the coordinates of ``--q``, rad and m, not checked against joints, which differ between FILEs."""
+    from mbplugin.cli.quantities import named
+
+    return named(texts, "--q", lambda name: "")
+
+
 def _fixing(fix: bool, diff: bool, unsafe: bool) -> Fixing | None:
     """Return the fixes of the run, of which there are none yet; None if none are asked for."""
     from mbplugin.errors import BadUsage
@@ -362,13 +369,6 @@ def _write_fixes(
     emit(fixing.patch, output)
     for line in unmended_lines(reports):
         complain(f"mbplugin lint: {line}")
-
-
-def _coordinates(texts: Sequence[str] | None) -> dict[str, float]:
-    """Return the coordinates of ``--q``, rad and m, not checked against joints, which differ between FILEs."""
-    from mbplugin.cli.quantities import named
-
-    return named(texts, "--q", lambda name: "")
 
 
 def _detail(quiet: bool, verbose: int) -> Detail:

@@ -136,6 +136,14 @@ def _written(repository: Repository, revision: str, path: str, root: Path) -> Pa
     return root / inside
 
 
+def _in_revision(folder: str, repository: Repository, root: Path) -> str:
+    """Return the folder of a revision that stands for one of the working tree; others are returned as they are."""
+    if repository.top is None:
+        return folder
+    real, top = Path(os.path.realpath(folder)), Path(os.path.realpath(repository.top))
+    return str(root / real.relative_to(top)) if real.is_relative_to(top) else folder
+
+
 def _normal(path: str) -> str:
     """Return a path without ``.`` and ``..``; one that leaves the root is returned as it is."""
     parts: list[str] = []
@@ -167,14 +175,6 @@ def _no_such_path(repository: Repository, revision: str, path: str, entries: lis
             f"did you mean {revision}:{close[0]}?" if close else "paths start at the root of the repository"
         )
     return UnreadableFile("the revision has no such file", where=f"{revision}:{path}", remedy=remedy)
-
-
-def _in_revision(folder: str, repository: Repository, root: Path) -> str:
-    """Return the folder of a revision that stands for one of the working tree; others are returned as they are."""
-    if repository.top is None:
-        return folder
-    real, top = Path(os.path.realpath(folder)), Path(os.path.realpath(repository.top))
-    return str(root / real.relative_to(top)) if real.is_relative_to(top) else folder
 
 
 class _Shown:

@@ -197,6 +197,13 @@ def simulate_command(
         raise typer.Exit(2)
 
 
+def _require_pairs(scene: Scene, pairs: tuple[str, ...]) -> None:
+    known = list(scene.mechanism.pair_by_name)
+    for name in pairs:
+        if name not in known:
+            raise UnknownName(f"--reactions names an unknown pair {name!r}", remedy=suggestion(name, known))
+
+
 def _report(
     motion: Trajectory,
     request: dict[str, Any],
@@ -236,13 +243,6 @@ def _require_files(save: Path | None, plot: Path | None, output: Path | None) ->
         from mbplugin.simulation.trajectory.resampling import require_picture
 
         require_picture(plot)
-
-
-def _require_pairs(scene: Scene, pairs: tuple[str, ...]) -> None:
-    known = list(scene.mechanism.pair_by_name)
-    for name in pairs:
-        if name not in known:
-            raise UnknownName(f"--reactions names an unknown pair {name!r}", remedy=suggestion(name, known))
 
 
 Hold = Annotated[

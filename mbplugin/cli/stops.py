@@ -308,6 +308,13 @@ def stop_table_command(
     )
 
 
+def _categories(texts: list[str] | None) -> tuple[int, ...]:
+    parts = opt.split(texts) or ("0", "1")
+    if not set(parts) <= {"0", "1"}:
+        raise BadUsage(f"--category has {','.join(parts)!r}", expected="0, 1 or both")
+    return tuple(int(part) for part in parts)
+
+
 def _stop_table_report(
     table: StoppingTable,
     scene: Scene,
@@ -338,13 +345,6 @@ def _stop_table_report(
         chapter,
         {"csv": partial(table.text, "csv")},
     )
-
-
-def _categories(texts: list[str] | None) -> tuple[int, ...]:
-    parts = opt.split(texts) or ("0", "1")
-    if not set(parts) <= {"0", "1"}:
-        raise BadUsage(f"--category has {','.join(parts)!r}", expected="0, 1 or both")
-    return tuple(int(part) for part in parts)
 
 
 def _grid(texts: list[str] | None) -> dict[str, list[int]]:

@@ -185,6 +185,12 @@ def close(
     )
 
 
+def _require_reader(to: str) -> None:
+    """Reject early a format that cannot be read back because its package is not installed."""
+    if to in _READERS and find_spec(_READERS[to][0]) is None:
+        raise MissingDependency.of(f"checking the {to.upper()} that is written", *_READERS[to][1:])
+
+
 def _loose(scene: Scene, to: str) -> str:
     """Return the root of an arm that moves freely in the written file because the model states no base; or ""."""
     fixed = bolted_down(scene).mechanism.assumed_fixed if to not in ("mjcf", "urdf") else ()
@@ -206,12 +212,6 @@ def _at(scene: Scene, choice: Choice) -> Scene:
     """Return a scene with the chosen closures, at the closed pose."""
     state = State(choice.q, np.zeros(len(choice.mechanism.qd_names)))
     return replace(scene, mechanism=choice.mechanism, state=state)
-
-
-def _require_reader(to: str) -> None:
-    """Reject early a format that cannot be read back because its package is not installed."""
-    if to in _READERS and find_spec(_READERS[to][0]) is None:
-        raise MissingDependency.of(f"checking the {to.upper()} that is written", *_READERS[to][1:])
 
 
 def _driven(scene: Scene, names: Iterable[str] | None) -> tuple[str, ...]:
@@ -580,6 +580,12 @@ def _weakened(
     return replace(best, reason=_reason(cures)) if best.left else best
 
 
+def _reason(cures: Cures) -> str:
+    if cures.obstacles:
+        return no_remedy(cures.obstacles)
+    return "no change of closures and passive joints that was tried removes it and keeps the mobility"
+
+
 def _closed_alone(
     scene: Scene, q: Array, at: _Pose, driven: tuple[str, ...], *, moving: bool
 ) -> tuple[_Weakened, Mechanism, tuple[Cut, ...]]:
@@ -713,9 +719,3 @@ def _with_joints(holding: Holding) -> Allowed:
     """Return the allowed types if closures and joints of the tree change together."""
     closures = holding.joints | holding.closures if holding.in_parts else holding.closures
     return lambda pair, type: type in (closures if pair.closure else holding.joints)
-
-
-def _reason(cures: Cures) -> str:
-    if cures.obstacles:
-        return no_remedy(cures.obstacles)
-    return "no change of closures and passive joints that was tried removes it and keeps the mobility"

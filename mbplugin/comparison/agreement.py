@@ -501,6 +501,13 @@ def of_motion(
     return Setup(task, ours, _notes(geared, task, ours), assumed_brakes(own), brakes_of_effort(own))
 
 
+def _drive(ours: Trajectory, driver: Driver) -> TimedDrive:
+    """Return a driver of the mechanism as one that leads a joint for good."""
+    joint = ours.mechanism.tree.joint_of_pair.get(driver.joint)
+    start = float(ours.q[0][joint.q.start]) if joint else 0.0
+    return TimedDrive(driver, driver.segments(start))
+
+
 def of_stop(report: StopReport, max_seconds: float = MAX_SECONDS) -> Setup:
     """Return the setup of a stop, from its signal to its end, without end stops."""
     own = report.scenario
@@ -588,10 +595,3 @@ def _task(
         locks,
         drives,
     )
-
-
-def _drive(ours: Trajectory, driver: Driver) -> TimedDrive:
-    """Return a driver of the mechanism as one that leads a joint for good."""
-    joint = ours.mechanism.tree.joint_of_pair.get(driver.joint)
-    start = float(ours.q[0][joint.q.start]) if joint else 0.0
-    return TimedDrive(driver, driver.segments(start))

@@ -107,6 +107,13 @@ def _bodies(
     yield Deviations("orientation", names, ("rad",) * len(names), time, turns, uneven)
 
 
+def _turns(R: Array, reference: Array) -> Array:
+    """Return rotation vectors (n, N, 3) between orientations R (n, N, 3, 3) and reference (n, N, 3, 3)."""
+    relative = R @ reference.transpose(0, 1, 3, 2)
+    flat = [vector_from_rotation(one) for one in relative.reshape(-1, 3, 3)]
+    return np.array(flat).reshape(*R.shape[:2], 3)
+
+
 def orders_of(all_deviations: Sequence[Deviations]) -> tuple[float, ...]:
     """Return the observed orders of all coordinates together; empty where PyBullet is exact."""
     values = all_deviations[0].values[:4]
@@ -243,13 +250,6 @@ def _difference(mech: Mechanism, q: Array, reference: Array) -> Array:
         R = rotation_from_quaternion(a[-4:]) @ rotation_from_quaternion(b[-4:]).T
         out[joint.qd] = np.concatenate((a[:-4] - b[:-4], vector_from_rotation(R)))
     return out
-
-
-def _turns(R: Array, reference: Array) -> Array:
-    """Return rotation vectors (n, N, 3) between orientations R (n, N, 3, 3) and reference (n, N, 3, 3)."""
-    relative = R @ reference.transpose(0, 1, 3, 2)
-    flat = [vector_from_rotation(one) for one in relative.reshape(-1, 3, 3)]
-    return np.array(flat).reshape(*R.shape[:2], 3)
 
 
 def _orders(errors: Array, floor: float) -> tuple[float, ...]:

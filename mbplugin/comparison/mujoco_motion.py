@@ -76,6 +76,21 @@ def left_out(task: Task) -> tuple[str, ...]:
     )
 
 
+def _uneven_balls(task: Task) -> Iterator[str]:
+    """Name dampers of balls: MuJoCo's damp about all axes alike, and here they are not compared."""
+    for pair in task.mech.pairs if task.damping else ():
+        turns = [f for c, f in zip(pair.kind.free, pair.freedoms, strict=True) if is_turn(c)]
+        if has_quaternion(pair.type) and any(freedom.damping for freedom in turns):
+            yield f"the damping of {pair.name!r}, which turns in three directions, is not set in MuJoCo"
+
+
+def _loaded_loops(task: Task) -> Iterator[str]:
+    """Name joints whose friction grows with loads that the soft constraints of loops would share otherwise."""
+    for pair in task.mech.pairs if task.friction and task.mech.tree.cut else ():
+        if any(freedom.load_friction for freedom in pair.freedoms):
+            yield f"the friction of {pair.name!r} grows with its load, which MuJoCo's soft loops share otherwise"
+
+
 def run_motion(task: Task, step: float, refinements: tuple[int, ...], solver: Solver) -> list[Sampled]:
     """Return MuJoCo's motion at steps of ``step`` s over each of the refinements; call it in a process of its own."""
     return [_run(task, step, refinement, solver) for refinement in refinements]
@@ -249,21 +264,6 @@ def _stated(task: Task, pair: str) -> tuple[Freedom, ...]:
     """Return the stated data of the freedoms of a pair; none for what only the MJCF has."""
     own = task.mech.pair_by_name.get(pair)
     return () if own is None else own.freedoms
-
-
-def _uneven_balls(task: Task) -> Iterator[str]:
-    """Name dampers of balls: MuJoCo's damp about all axes alike, and here they are not compared."""
-    for pair in task.mech.pairs if task.damping else ():
-        turns = [f for c, f in zip(pair.kind.free, pair.freedoms, strict=True) if is_turn(c)]
-        if has_quaternion(pair.type) and any(freedom.damping for freedom in turns):
-            yield f"the damping of {pair.name!r}, which turns in three directions, is not set in MuJoCo"
-
-
-def _loaded_loops(task: Task) -> Iterator[str]:
-    """Name joints whose friction grows with loads that the soft constraints of loops would share otherwise."""
-    for pair in task.mech.pairs if task.friction and task.mech.tree.cut else ():
-        if any(freedom.load_friction for freedom in pair.freedoms):
-            yield f"the friction of {pair.name!r} grows with its load, which MuJoCo's soft loops share otherwise"
 
 
 # One motion.

@@ -483,6 +483,10 @@ def _motions(
     return _judged(setup, out, _settled(found), chosen=not adapt)
 
 
+def _finite(runs: list[Sampled]) -> bool:
+    return all(np.isfinite(run.q).all() and np.isfinite(run.qd).all() for run in runs)
+
+
 def _in_time(
     task: Task, h: float, refinement: int, solver: Solver, allowance: Allowance, engine: Engine
 ) -> list[Sampled]:
@@ -525,10 +529,6 @@ def _tells(setup: Setup, found: list[Deviations]) -> bool:
 def _travel(setup: Setup) -> float:
     """Return the largest change of a coordinate, rad or m."""
     return float(np.ptp(setup.ours.q, axis=0).max())
-
-
-def _finite(runs: list[Sampled]) -> bool:
-    return all(np.isfinite(run.q).all() and np.isfinite(run.qd).all() for run in runs)
 
 
 def _agreed(setup: Setup, found: Agreement) -> str:

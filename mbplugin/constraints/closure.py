@@ -174,6 +174,13 @@ class Closure:
         return out, Phi[0]
 
 
+def _metres(constraint: Constraint, rows: Rows, length: float) -> Array:
+    """Return the metres per unit of each residual (k,): 1 for translations, ``length`` for rotations."""
+    if isinstance(constraint, Coupling):
+        return np.array([coupling_metres(constraint, length)])
+    return np.where(rows.translation, 1.0, length)
+
+
 class System(Equations):
     """Some position equations, in metres, in the dimensionless rates of some joints.
 
@@ -325,13 +332,6 @@ class AlikeParts:
             return self.system.stepped(here, whole)
 
         return gauss_newton_at_poses(linearised, stepped, Q, CONVERGED)
-
-
-def _metres(constraint: Constraint, rows: Rows, length: float) -> Array:
-    """Return the metres per unit of each residual (k,): 1 for translations, ``length`` for rotations."""
-    if isinstance(constraint, Coupling):
-        return np.array([coupling_metres(constraint, length)])
-    return np.where(rows.translation, 1.0, length)
 
 
 def coupling_metres(coupling: Coupling, length: float) -> float:

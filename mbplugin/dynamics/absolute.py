@@ -103,6 +103,14 @@ def absolute_equations(
     )
 
 
+def _block_diagonal(blocks: Array) -> Array:
+    """Return the block-diagonal matrix (6N, 6N) of blocks (N, 6, 6)."""
+    M = np.zeros((6 * len(blocks), 6 * len(blocks)))
+    for i, block in enumerate(blocks):
+        M[6 * i : 6 * i + 6, 6 * i : 6 * i + 6] = block
+    return M
+
+
 class _Factor:
     """M⁻¹ by Cholesky factorisation of M (n, n), at its first use."""
 
@@ -204,14 +212,6 @@ def _passive(freedom: Freedom, rate: float, actions: AppliedForces) -> float:
     """Return the damping and sliding friction of a freedom at a rate, with the sign of the rate."""
     viscous = freedom.damping * rate if actions.damping else 0.0
     return float(viscous + (freedom.friction * np.sign(rate) if actions.friction else 0.0))
-
-
-def _block_diagonal(blocks: Array) -> Array:
-    """Return the block-diagonal matrix (6N, 6N) of blocks (N, 6, 6)."""
-    M = np.zeros((6 * len(blocks), 6 * len(blocks)))
-    for i, block in enumerate(blocks):
-        M[6 * i : 6 * i + 6, 6 * i : 6 * i + 6] = block
-    return M
 
 
 def _stack(rows: list[Rows], bodies: int) -> Array:

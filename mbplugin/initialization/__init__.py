@@ -188,6 +188,13 @@ def survey(
     )
 
 
+def _ignored(repository: Repository) -> tuple[str, ...]:
+    """Return the files and folders that git ignores, as seen from the root; folders end with a slash."""
+    options = ("--others", "--ignored", "--exclude-standard", "--directory")
+    listing = repository.run("ls-files", "-z", *options)
+    return tuple(map(os.fsdecode, listing.split(b"\0")[:-1]))
+
+
 def baseline_text(reports: Sequence[Report]) -> str:
     """Return the findings of reports as a baseline: a lint's document with what identifies each finding."""
     runs = [
@@ -233,13 +240,6 @@ def _reason(file: str, message: str) -> str:
 
 
 # Files that are in the folder, and not the repository's own.
-
-
-def _ignored(repository: Repository) -> tuple[str, ...]:
-    """Return the files and folders that git ignores, as seen from the root; folders end with a slash."""
-    options = ("--others", "--ignored", "--exclude-standard", "--directory")
-    listing = repository.run("ls-files", "-z", *options)
-    return tuple(map(os.fsdecode, listing.split(b"\0")[:-1]))
 
 
 def _foreign(file: str, found: Sequence[Target], ignored: Sequence[str], root: Path) -> Exclusion | None:
@@ -356,6 +356,10 @@ def new_files(found: Survey, source: str = "", ci: CiChoice | None = None) -> tu
     )
 
 
+def _hooks(address: str, extras: Sequence[str]) -> str:
+    return f"repos:\n{_hook_entry(address, extras)}"
+
+
 def has_placeholder(files: Sequence[NewFile]) -> bool:
     """Return True if a text that is written or to be added names an address that only stands for another."""
     texts = [one.addition if one.exists else one.text for one in files]
@@ -427,10 +431,6 @@ def _extras(found: Survey) -> list[str]:
         "yaml",
         *(extra for extra, ends in more.items() if any(name.endswith(ends) for name in names)),
     ]
-
-
-def _hooks(address: str, extras: Sequence[str]) -> str:
-    return f"repos:\n{_hook_entry(address, extras)}"
 
 
 def _hook_entry(address: str, extras: Sequence[str]) -> str:

@@ -126,6 +126,12 @@ def inequalities(system: System, limits: Mapping[str, float]) -> Inequalities:
     return made.scaled(system)
 
 
+def _drive_cone(joint: str, row: int, largest: float) -> Cone:
+    return Cone(
+        joint, np.array([row]), np.array([[1.0, 0.0]]), np.zeros((1, 2)), np.array([-largest]), 2 * largest
+    )
+
+
 class _Made(NamedTuple):
     """Inequalities Σ own · λ + s Σ friction · λ ≤ largest so far, contact by contact and drive by drive."""
 
@@ -186,12 +192,6 @@ def _contact_cone(name: str, rows: AnyArray, mu: float, scale: Array) -> Cone:
     normal, sideways = np.zeros((2, tangents + 1, edges.shape[1]))
     normal[0], sideways[1:] = 1.0, mu * edges
     return Cone(name, rows, normal / scale[:, None], sideways / scale[:, None], np.zeros(len(rows)))
-
-
-def _drive_cone(joint: str, row: int, largest: float) -> Cone:
-    return Cone(
-        joint, np.array([row]), np.array([[1.0, 0.0]]), np.zeros((1, 2)), np.array([-largest]), 2 * largest
-    )
 
 
 # Linear programs over the undetermined part of the reactions.

@@ -113,6 +113,12 @@ def envelope(
     return enveloped(made(), recorded)
 
 
+def _at(model: Any, motion: RecordedMotion, k: int, given: dict[str, Any]) -> Reactions:
+    """Return the reactions at one instant; an error has its time."""
+    state = motion.q[k], motion.qd[k], motion.qdd[k]
+    return reactions_at(model, state, f"{motion.time[k]:.6g} s of the motion", given)
+
+
 def moved_model(
     model: Scene | Mechanism, motion: str | Path | Trajectory | RecordedMotion, instants: int | None = None
 ) -> tuple[Scene | Mechanism, RecordedMotion]:
@@ -172,12 +178,6 @@ def recorded_motion(
     return RecordedMotion(
         recorded.time[taken], recorded.q[taken], recorded.qd[taken], recorded.qdd[taken], recorded.source
     )
-
-
-def _at(model: Any, motion: RecordedMotion, k: int, given: dict[str, Any]) -> Reactions:
-    """Return the reactions at one instant; an error has its time."""
-    state = motion.q[k], motion.qd[k], motion.qdd[k]
-    return reactions_at(model, state, f"{motion.time[k]:.6g} s of the motion", given)
 
 
 def reactions_at(

@@ -228,6 +228,21 @@ def reactions_at_poses(
     )
 
 
+def _read_loads(model: Model, loads: Sequence[LoadLike]) -> tuple[Load, ...]:
+    own = model.loads if isinstance(model, Scene) else ()
+    return (*own, *read_loads(mechanism_of(model), loads))
+
+
+def _read_payloads(model: Model, payload: Sequence[PayloadLike] | None) -> tuple[Payload, ...]:
+    if payload is not None:
+        return tuple(read_payloads(mechanism_of(model), payload))
+    return tuple(model.payloads) if isinstance(model, Scene) else ()
+
+
+def _springs(model: Model) -> tuple[Spring | JointSpring, ...]:
+    return tuple(model.springs) if isinstance(model, Scene) else ()
+
+
 def _values(result: Reactions) -> list[float]:
     """Return the determined forces at one state, row by row; NaN elsewhere."""
     parts = (part for constraint in result.constraints for part in constraint.components)
@@ -326,21 +341,6 @@ def _accelerations(whole: WholeTree, Qd: Array, Qdd: Array) -> Array:
     omega, arm = nu[:, :, 1], whole.p_WC
     v = nu[:, :, 0] + cross(omega, arm)
     return np.concatenate((a[:, :, 0] + cross(a[:, :, 1], arm) + cross(omega, v), a[:, :, 1]), axis=2)
-
-
-def _read_loads(model: Model, loads: Sequence[LoadLike]) -> tuple[Load, ...]:
-    own = model.loads if isinstance(model, Scene) else ()
-    return (*own, *read_loads(mechanism_of(model), loads))
-
-
-def _read_payloads(model: Model, payload: Sequence[PayloadLike] | None) -> tuple[Payload, ...]:
-    if payload is not None:
-        return tuple(read_payloads(mechanism_of(model), payload))
-    return tuple(model.payloads) if isinstance(model, Scene) else ()
-
-
-def _springs(model: Model) -> tuple[Spring | JointSpring, ...]:
-    return tuple(model.springs) if isinstance(model, Scene) else ()
 
 
 def _missing(

@@ -159,6 +159,13 @@ def require_balance(system: System, found: Balance, tolerance: float, at_rest: b
     )
 
 
+def _free_bodies(system: System, twists: Array) -> str:
+    """Return a phrase with the bodies that move in a motion, twists (N, 6)."""
+    moving = np.linalg.norm(twists, axis=1)
+    names = [b.name for b, m in zip(system.mech.bodies, moving, strict=True) if m > 0.1 * moving.max()]
+    return f"nothing holds {', '.join(names[:_NAMED])} in the world"
+
+
 def yielding_rates(system: System) -> set[str]:
     """Return the joint rates that are free to first order only: the loop has no finite motion along them."""
     q = coordinates_of(system.mech, system.poses)
@@ -211,13 +218,6 @@ def joint_motion(mech: Mechanism, system: System, twists: Array) -> list[tuple[s
         if abs(rate) / (1.0 if u == "rad" else system.length) > _TAKES_PART * largest
     ]
     return sorted(kept, key=lambda item: -round(abs(item[1]) / (system.length if item[2] == "m" else 1.0), 6))
-
-
-def _free_bodies(system: System, twists: Array) -> str:
-    """Return a phrase with the bodies that move in a motion, twists (N, 6)."""
-    moving = np.linalg.norm(twists, axis=1)
-    names = [b.name for b, m in zip(system.mech.bodies, moving, strict=True) if m > 0.1 * moving.max()]
-    return f"nothing holds {', '.join(names[:_NAMED])} in the world"
 
 
 # Undetermined reactions: null directions of each reaction, and the family of possible values.

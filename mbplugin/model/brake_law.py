@@ -164,6 +164,13 @@ class Units:
         return value * size
 
 
+def _float(text: str) -> float | None:
+    try:
+        return decimal(text)
+    except ValueError:
+        return None
+
+
 #: Radians and metres.
 SI = Units()
 
@@ -237,13 +244,6 @@ def in_both(value: float, unit: str, other: str) -> str:
     """Return a value in an SI unit, and in another unit: ``200 rad/s (11459 deg/s)``."""
     size = UNITS[DIMENSION_OF.get(unit, "mass" if unit == "kg" else "length")][other]
     return f"{value:g} {unit} ({value / size:.5g} {other})"
-
-
-def _float(text: str) -> float | None:
-    try:
-        return decimal(text)
-    except ValueError:
-        return None
 
 
 def _stated(default: float | None, unit: str, text: str, *, positive: bool = False, most: float = inf) -> Any:

@@ -511,6 +511,10 @@ def _body_names(model: Any) -> list[str]:
     return found
 
 
+def _pose(placement: Any) -> Pose:
+    return Pose(np.array(placement.rotation), np.array(placement.translation))
+
+
 def _pair(model: Any, i: int, parent: str, child: str, X_PJ: Pose) -> Pair:
     """Return the pair of a joint, from its motion subspace S (6, k), [linear; angular] in the joint frame."""
     joint, name = model.joints[i], str(model.names[i])
@@ -577,7 +581,3 @@ def _limit(model: Any, name: str, newer: str, i: int) -> float:
 def _number(model: Any, name: str, i: int) -> float:
     values = getattr(model, name, None)
     return 0.0 if values is None or not len(values) else float(values[model.joints[i].idx_v])
-
-
-def _pose(placement: Any) -> Pose:
-    return Pose(np.array(placement.rotation), np.array(placement.translation))

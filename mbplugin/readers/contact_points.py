@@ -148,6 +148,13 @@ def compare_points(
     return tuple(notes)
 
 
+def _surfaces(scene: Scene, body: str) -> list[_Surface]:
+    """Return the surfaces of the collision shapes of a body; empty if one of them is unknown."""
+    shapes = [shape for shape in scene.shapes.get(body, ()) if shape.role == "collision"]
+    found = [one for shape in shapes if (one := _surface(shape, scene)) is not None]
+    return found if len(found) == len(shapes) else []
+
+
 def require_different(
     contacts: Sequence[Contact],
     mech: Mechanism | None = None,
@@ -251,13 +258,6 @@ def _said(depths: dict[str, float], where: str, short: str) -> Assumption:
         f"stated: {listed(list(depths), _NAMED)}"
     )
     return Assumption(sentence, f"{counted(count, 'contact')} up to {largest} {short}")
-
-
-def _surfaces(scene: Scene, body: str) -> list[_Surface]:
-    """Return the surfaces of the collision shapes of a body; empty if one of them is unknown."""
-    shapes = [shape for shape in scene.shapes.get(body, ()) if shape.role == "collision"]
-    found = [one for shape in shapes if (one := _surface(shape, scene)) is not None]
-    return found if len(found) == len(shapes) else []
 
 
 def _surface(shape: Shape, scene: Scene) -> _Surface | None:

@@ -536,6 +536,19 @@ def _check_words(kind: str, data: bytes) -> None:
         raise UnusableMesh(f"has more than {_MOST_PARTS} parts")
 
 
+def _off_counts(data: bytes) -> list[bytes]:
+    lines = (line.partition(b"#")[0].strip() for line in data[:_HEADER].splitlines())
+    words = b" ".join(filter(None, lines)).split()
+    return words[1:3]
+
+
+def _gltf_json(data: bytes) -> bytes:
+    magic, _, _, length, kind = struct.unpack_from("<4sIII4s", data)
+    if magic != b"glTF" or kind != b"JSON":
+        raise ValueError("no glTF header")
+    return data[20 : 20 + int(length)]
+
+
 def _words(data: bytes) -> int:
     """Count the words and lines of a text; any whitespace separates words."""
     # split() would need fifty bytes per word
@@ -572,19 +585,6 @@ def _check_counts(counts: list[bytes], data: bytes) -> None:
     """Refuse more elements than bytes."""
     if any(not 0 <= int(count) <= len(data) for count in counts):
         raise UnusableMesh("announces more elements than it can hold")
-
-
-def _off_counts(data: bytes) -> list[bytes]:
-    lines = (line.partition(b"#")[0].strip() for line in data[:_HEADER].splitlines())
-    words = b" ".join(filter(None, lines)).split()
-    return words[1:3]
-
-
-def _gltf_json(data: bytes) -> bytes:
-    magic, _, _, length, kind = struct.unpack_from("<4sIII4s", data)
-    if magic != b"glTF" or kind != b"JSON":
-        raise ValueError("no glTF header")
-    return data[20 : 20 + int(length)]
 
 
 def _check_gltf(text: bytes) -> None:

@@ -502,6 +502,14 @@ def stance_of(
     )
 
 
+def _grouped(names: Iterable[str], rigid: Mapping[str, frozenset[str]]) -> list[tuple[str, ...]]:
+    """Return the names by rigid group: a leg and the toe welded to it have one lowest face."""
+    groups: dict[frozenset[str], list[str]] = {}
+    for name in names:
+        groups.setdefault(rigid[name], []).append(name)
+    return [tuple(group) for group in groups.values()]
+
+
 def stance_sentence(stance: Stance | None) -> tuple[str, ...]:
     """Return a sentence on the assumptions of a stance, and how to change them; empty if nothing is."""
     if stance is None or not (stance.assumed or stance.assumed_friction):
@@ -660,11 +668,3 @@ def _face(points: Array, up: Array, size: float) -> AnyArray:
         if abs(aside[k]) > 0.5 * _SMALL * size:
             chosen.append(k)
     return near[list(dict.fromkeys(chosen))[:_MOST]]
-
-
-def _grouped(names: Iterable[str], rigid: Mapping[str, frozenset[str]]) -> list[tuple[str, ...]]:
-    """Return the names by rigid group: a leg and the toe welded to it have one lowest face."""
-    groups: dict[frozenset[str], list[str]] = {}
-    for name in names:
-        groups.setdefault(rigid[name], []).append(name)
-    return [tuple(group) for group in groups.values()]

@@ -374,6 +374,22 @@ def move(
     return _with_range(motion, options, held, later) if open_loads and not drives else motion
 
 
+def _step_of_profiles(drivers: Sequence[Driver]) -> float:
+    """Return the largest step for drivers with profiles, s: a fraction of the shortest piece of a profile."""
+    pieces = [
+        np.diff((0.0, *d.profile.breaks)) for d in drivers if d.profile is not None and d.profile.breaks
+    ]
+    return _OF_A_PIECE * min((float(own.min()) for own in pieces), default=inf)
+
+
+def _as_it_starts(driver: Driver, options: Options) -> Driver:
+    """Return a driver with the values that its callable prescribes at t = 0, which the initial state must satisfy."""
+    if driver.name not in options.profiles:
+        return driver
+    value, rate, acceleration = options.profiles[driver.name](0.0)
+    return replace(driver, value=value, rate=rate, acceleration=acceleration)
+
+
 def _with_range(
     motion: Trajectory, options: Options, held: tuple[Constraint, ...], later: tuple[Lock, ...]
 ) -> Trajectory:
@@ -421,14 +437,6 @@ def _stepper(
     return CompiledStepper(options, dense, AbsoluteAccelerations(problem, options, activation.active))
 
 
-def _as_it_starts(driver: Driver, options: Options) -> Driver:
-    """Return a driver with the values that its callable prescribes at t = 0, which the initial state must satisfy."""
-    if driver.name not in options.profiles:
-        return driver
-    value, rate, acceleration = options.profiles[driver.name](0.0)
-    return replace(driver, value=value, rate=rate, acceleration=acceleration)
-
-
 def _open_loads(problem: Problem, joints: Sequence[str], options: Options) -> list[str]:
     """Return a note if friction depends on reactions that the rigid model does not determine."""
     # this module is slow to import, and few motions need it
@@ -443,14 +451,6 @@ def _open_loads(problem: Problem, joints: Sequence[str], options: Options) -> li
         f"the motion is not unique: the friction of {listed(names)} depends on a reaction that the rigid model "
         f"does not determine; this one has the reactions of redundancy {options.redundancy!r}"
     ]
-
-
-def _step_of_profiles(drivers: Sequence[Driver]) -> float:
-    """Return the largest step for drivers with profiles, s: a fraction of the shortest piece of a profile."""
-    pieces = [
-        np.diff((0.0, *d.profile.breaks)) for d in drivers if d.profile is not None and d.profile.breaks
-    ]
-    return _OF_A_PIECE * min((float(own.min()) for own in pieces), default=inf)
 
 
 def _trajectory(

@@ -157,6 +157,13 @@ def _body_key(body: BodyDrawing, radius: float) -> str:
     return "floor" if wide and body.verdict == "ground" else body.verdict
 
 
+def _rod(seen: Picture, joint: JointGlyph) -> Surface:
+    pair = seen.mechanism.pair_by_name[joint.name]
+    start, end = _ends(seen.mechanism, seen.poses, pair)
+    length = float(np.linalg.norm(end - start))
+    return Surface(joint.verdict, shapes.cylinder(_ROD * seen.radius, length), rod=pair)
+
+
 def ghost_surfaces(seen: Picture, key: str) -> Iterator[Surface]:
     """Yield the moving bodies in the colour of ``key``."""
     for index, body in enumerate(seen.bodies, start=-1):
@@ -209,13 +216,6 @@ def by_colour(surfaces: Sequence[Surface]) -> Mapping[str, Surface]:
     """Merge world-fixed surfaces into one per colour."""
     keys = dict.fromkeys(s.key for s in surfaces)
     return {key: Surface(key, merged(s.mesh for s in surfaces if s.key == key)) for key in keys}
-
-
-def _rod(seen: Picture, joint: JointGlyph) -> Surface:
-    pair = seen.mechanism.pair_by_name[joint.name]
-    start, end = _ends(seen.mechanism, seen.poses, pair)
-    length = float(np.linalg.norm(end - start))
-    return Surface(joint.verdict, shapes.cylinder(_ROD * seen.radius, length), rod=pair)
 
 
 def _ends(mech: Mechanism, poses: BodyPoses, pair: Pair) -> tuple[Array, Array]:

@@ -424,6 +424,11 @@ class _Writing:
             root.append(actuator)
 
 
+def _residual(coupling: Coupling, motions: Mapping[tuple[str, str], Motion]) -> float:
+    """Return Σ coefficient · coordinate − offset at the pose, rad or m."""
+    return sum(t.coefficient * motions[t.joint, t.freedom].value for t in coupling.terms) - coupling.offset
+
+
 def _require_inertia(mech: Mechanism) -> None:
     """Reject bodies that MuJoCo rejects.
 
@@ -479,11 +484,6 @@ def _folded(mech: Mechanism) -> frozenset[str]:
         and following[0].pair is not None
         and following[0].pair.kind.free
     )
-
-
-def _residual(coupling: Coupling, motions: Mapping[tuple[str, str], Motion]) -> float:
-    """Return Σ coefficient · coordinate − offset at the pose, rad or m."""
-    return sum(t.coefficient * motions[t.joint, t.freedom].value for t in coupling.terms) - coupling.offset
 
 
 def _placed(X: Pose) -> dict[str, str]:

@@ -227,6 +227,10 @@ def _quantities(scene: Scene, model: Merged) -> Quantities:
     return Quantities(mech.name, *counts, mass, p, dof, undetermined)
 
 
+def _by_links(one: Merged, other: Merged, bodies: Mapping[str, str]) -> dict[str, str]:
+    return {here: there for here, there in bodies.items() if WORLD not in (here, there)}
+
+
 def _state(scene: Scene, mech: Mechanism) -> State:
     return replace(scene.state, q=_coordinates(scene, mech), qd=np.zeros(len(mech.qd_names)))
 
@@ -283,10 +287,6 @@ def _placed(found: Difference, a: Scene, b: Scene, other: Merged, in_terms: Rewr
 
     there = in_terms.pairs.get(found.element_b, found.element_b)
     return replace(found, place_a=place(a, found.element_a), place_b=place(b, there))
-
-
-def _by_links(one: Merged, other: Merged, bodies: Mapping[str, str]) -> dict[str, str]:
-    return {here: there for here, there in bodies.items() if WORLD not in (here, there)}
 
 
 # Mimics and gears of two models, in the coordinates of the first.

@@ -323,6 +323,19 @@ def _score(
     return _misfits(a, b, found, name, sides, T[name], limits) + count, moved
 
 
+def _is_aside(side: _Side, T: Pose, limits: Tolerances) -> bool:
+    """Whether a slider is elsewhere across its axis: free, but files seldom move it."""
+    if side.type != "prismatic":
+        return False
+    between = side.X.R.T @ (T.apply(side.Y.p) - side.X.p)
+    return bool(np.linalg.norm(between[:2]) > limits.length)
+
+
+def _is_flipped(side: _Side, T: Pose) -> bool:
+    """Whether an axis points the other way, which files seldom change."""
+    return side.type in AXIAL and bool(side.X.R[:, 2] @ (T.R @ side.Y.R[:, 2]) < 0)
+
+
 def _with_neighbours(
     a: Merged, b: Merged, found: Matching, T: dict[str, Pose], limits: Tolerances
 ) -> dict[str, Pose]:
@@ -433,19 +446,6 @@ def _sides(a: Merged, b: Merged, found: Matching, name: str) -> list[_Side]:
                 Y = Y @ FLIP
             sides.append(_Side(type, _on(pair, name), Y, other_body))
     return sides
-
-
-def _is_aside(side: _Side, T: Pose, limits: Tolerances) -> bool:
-    """Whether a slider is elsewhere across its axis: free, but files seldom move it."""
-    if side.type != "prismatic":
-        return False
-    between = side.X.R.T @ (T.apply(side.Y.p) - side.X.p)
-    return bool(np.linalg.norm(between[:2]) > limits.length)
-
-
-def _is_flipped(side: _Side, T: Pose) -> bool:
-    """Whether an axis points the other way, which files seldom change."""
-    return side.type in AXIAL and bool(side.X.R[:, 2] @ (T.R @ side.Y.R[:, 2]) < 0)
 
 
 def _weaker(pair: Pair, twin: Pair) -> str:

@@ -207,6 +207,11 @@ def _freedoms(
     yield Difference(kind, a.name, name, ours, theirs, _cause(kind, *apart[0]))
 
 
+def _rotors(scene: Scene) -> dict[str, tuple[float, ...]]:
+    """Return rotor inertia (kg·m²) and gear ratio of the drives, by joint."""
+    return {x.joint: (x.armature, x.gear_ratio) for x in scene.actuators if x.armature}
+
+
 def _same(x: float, y: float, limits: Tolerances) -> bool:
     return x == y or abs(x - y) <= limits.relative * max(abs(x), abs(y)) < inf
 
@@ -246,11 +251,6 @@ def _cause(kind: StatedKind, x: float, y: float) -> str:
             return f"{word} in degrees"
     said = factor_cause(x, y)
     return f"{word} {said}" if said in ("doubled", "halved") else said
-
-
-def _rotors(scene: Scene) -> dict[str, tuple[float, ...]]:
-    """Return rotor inertia (kg·m²) and gear ratio of the drives, by joint."""
-    return {x.joint: (x.armature, x.gear_ratio) for x in scene.actuators if x.armature}
 
 
 def _springs(scene: Scene) -> dict[str, tuple[float, ...]]:
@@ -474,6 +474,13 @@ def _properties(name: str, there: str, a: Body, b: Body, limits: Tolerances) -> 
         yield Difference("inertia", name, there, ours, theirs, inertia_cause(a, b))
 
 
+def _matrix(inertia: Array) -> str:
+    """Return an ``inertia`` (3, 3) as text."""
+    xx, yy, zz = np.diag(inertia)
+    xy, xz, yz = inertia[0, 1], inertia[0, 2], inertia[1, 2]
+    return f"({xx:.5g}, {yy:.5g}, {zz:.5g}; {xy:.3g}, {xz:.3g}, {yz:.3g}) kg·m²"
+
+
 def _frames(a: Merged, b: Merged, name: str, there: str, T: Pose, limits: Tolerances) -> Iterator[Found]:
     """Yield frames that moved: a difference where the frame is all that a link has."""
     ours, theirs = a.frames[name], b.frames[there]
@@ -546,13 +553,6 @@ def _pose(X: Pose) -> str:
 
     turn = np.degrees(vector_from_rotation(X.R))
     return f"{_point(X.p)}, turned by ({', '.join(f'{x:.4g}' for x in turn + 0.0)})°, computed"
-
-
-def _matrix(inertia: Array) -> str:
-    """Return an ``inertia`` (3, 3) as text."""
-    xx, yy, zz = np.diag(inertia)
-    xy, xz, yz = inertia[0, 1], inertia[0, 2], inertia[1, 2]
-    return f"({xx:.5g}, {yy:.5g}, {zz:.5g}; {xy:.3g}, {xz:.3g}, {yz:.3g}) kg·m²"
 
 
 # What probably happened: the mistakes of converters that numbers show.

@@ -223,6 +223,17 @@ def _on_the_ground(
     return ground, _contact_forces(state, missing, ground.contacts if ground else stated)
 
 
+def _notes(state: ClosedState, answers: Iterable[Answer]) -> tuple[str, ...]:
+    return (*state.notes, *(note for answer in answers for note in answer.notes))
+
+
+def _contact_notes(ground: Stance | None, forces: Collection[Load]) -> tuple[str, ...]:
+    if not forces:
+        return ()
+    said = "contact forces are loads here, one of the sets that balance the robot: 'mbplugin reactions' bounds them"
+    return (*(ground.notes if ground else ()), said)
+
+
 def _contact_forces(state: ClosedState, missing: Array, contacts: Sequence[Contact]) -> tuple[Load, ...]:
     """Return forces inside the friction cones that balance ``missing`` (N, 6), the wrenches at the centres of mass.
 
@@ -360,17 +371,6 @@ def _joints(
             )
         )
     return tuple(found)
-
-
-def _notes(state: ClosedState, answers: Iterable[Answer]) -> tuple[str, ...]:
-    return (*state.notes, *(note for answer in answers for note in answer.notes))
-
-
-def _contact_notes(ground: Stance | None, forces: Collection[Load]) -> tuple[str, ...]:
-    if not forces:
-        return ()
-    said = "contact forces are loads here, one of the sets that balance the robot: 'mbplugin reactions' bounds them"
-    return (*(ground.notes if ground else ()), said)
 
 
 # A mechanism as a tree: where a loop is cut, a body has a second part that hangs in the cut joint.

@@ -93,6 +93,11 @@ def _normal(layout: Layout, way: list[tuple[Pair, bool]], poses: BodyPoses) -> A
     return np.asarray(total / np.linalg.norm(total))
 
 
+def _slides_across(pair: Pair) -> bool:
+    """Return True if a pair may let its bodies slide across the plane, so that there is no gap."""
+    return pair.type in ("cylindrical", "point-on-line", "point-on-plane")
+
+
 def _at_zero(layout: Layout, pair: Pair, forward: bool, poses: BodyPoses) -> Pose:
     """Return the displacement across a pair at zero coordinates, in the direction of traversal."""
     if not (layout.is_cut(pair.name) and pair.type in _TILTING):
@@ -162,11 +167,6 @@ def _axes(layout: Layout, pair: Pair, X: Pose, normal: Array) -> list[_Axis] | s
 def _unit(a: Array) -> Array:
     """Return the unit vector (3,) of a vector a (3,)."""
     return np.asarray(a / np.linalg.norm(a))
-
-
-def _slides_across(pair: Pair) -> bool:
-    """Return True if a pair may let its bodies slide across the plane, so that there is no gap."""
-    return pair.type in ("cylindrical", "point-on-line", "point-on-plane")
 
 
 def _in_plane(axes: list[_Axis], K: Pose, normal: Array, slides: bool) -> Ring | str:

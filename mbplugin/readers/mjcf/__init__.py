@@ -700,6 +700,14 @@ def _acts_on_joint(mujoco: Any, model: Any, k: int) -> bool:
     return int(model.actuator_trntype[k]) in kinds
 
 
+def _along(mujoco: Any, model: Any, tendon: int) -> list[int]:
+    """Return the joints combined by a fixed tendon."""
+    first = int(model.tendon_adr[tendon])
+    wraps = range(first, first + int(model.tendon_num[tendon]))
+    joint = int(mujoco.mjtWrap.mjWRAP_JOINT)
+    return [int(model.wrap_objid[w]) for w in wraps if int(model.wrap_type[w]) == joint]
+
+
 #: Properties of an actuator besides its law, in later MuJoCo versions.
 _BESIDES = ("actuator_armature", "actuator_damping", "actuator_dampingpoly", "actuator_delay")
 #: Index of the first command and force of an actuator, and their numbers; one each before MuJoCo 4.
@@ -806,11 +814,3 @@ def _numbers(values: Any, *, trimmed: bool = True) -> str:
     while trimmed and len(found) > 1 and found[-1] == 0.0:
         found.pop()
     return " ".join(map(repr, found))
-
-
-def _along(mujoco: Any, model: Any, tendon: int) -> list[int]:
-    """Return the joints combined by a fixed tendon."""
-    first = int(model.tendon_adr[tendon])
-    wraps = range(first, first + int(model.tendon_num[tendon]))
-    joint = int(mujoco.mjtWrap.mjWRAP_JOINT)
-    return [int(model.wrap_objid[w]) for w in wraps if int(model.wrap_type[w]) == joint]

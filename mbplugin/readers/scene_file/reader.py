@@ -490,6 +490,11 @@ def _one_sided(
     return Defect("MB116", table.name, message, source.origin(kind, i), evidence)
 
 
+def _toml(X: Pose, side: str) -> str:
+    xyz, rpy = ((np.where(np.abs(v) < _NOTHING, 0.0, v)).tolist() for v in (X.p, rpy_from_rotation(X.R)))
+    return f"xyz_{side} = {xyz}\nrpy_{side} = {rpy}"
+
+
 def contradicted_poses(
     source: SceneSource, tables: SceneFile, before: BodyPoses, last: PoseSettlement
 ) -> Iterator[Defect]:
@@ -559,11 +564,6 @@ def _contradiction(
     )
     evidence = {"body": body, "pair": pair.name, "distance_m": far, "angle_rad": turned}
     return Defect("MB119", body, message, source.origin(*place), evidence, "error")
-
-
-def _toml(X: Pose, side: str) -> str:
-    xyz, rpy = ((np.where(np.abs(v) < _NOTHING, 0.0, v)).tolist() for v in (X.p, rpy_from_rotation(X.R)))
-    return f"xyz_{side} = {xyz}\nrpy_{side} = {rpy}"
 
 
 def _shown(values: Array) -> str:

@@ -104,6 +104,12 @@ def _links(frames: Frames) -> dict[str, Node]:
     return links
 
 
+def _name(world: Scope, request: Request) -> str:
+    if len(world.models) == 1:
+        return world.models[0].name
+    return world.name or Path(request.path).stem
+
+
 def _add_origins(found: dict[OriginKey, Origin], links: Mapping[str, Node], mech: Mechanism) -> None:
     """Add the locations of links; pairs without an element get those of the links they fix."""
     for name, node in links.items():
@@ -235,12 +241,6 @@ def _static_pairs(frames: Frames, links: Mapping[str, Node], request: Request) -
                 )
             pairs.append(to_world(name, frames.pose(node)))
     return pairs
-
-
-def _name(world: Scope, request: Request) -> str:
-    if len(world.models) == 1:
-        return world.models[0].name
-    return world.name or Path(request.path).stem
 
 
 def _state(mech: Mechanism, poses: Mapping[str, Pose], start: Mapping[str, Sequence[float | None]]) -> State:

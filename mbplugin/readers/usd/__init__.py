@@ -148,6 +148,11 @@ def _scene_of(stage: Stage, request: Request) -> Scene:
     )
 
 
+def _name(stage: Stage) -> str:
+    default = stage.default_prim
+    return str(default.GetName()) if default else Path(stage.request.path).stem
+
+
 def _note_loops(stage: Stage, mech: Mechanism, joints: Joints) -> None:
     """Report joints that close a loop inside an articulation, which is a tree by definition."""
     roots = {
@@ -180,11 +185,6 @@ def _without_bodies(stage: Stage) -> BrokenModel:
         expected="prims with PhysicsRigidBodyAPI",
         remedy="put the layers beside it" if lost else "open the stage that has the physics of the robot",
     )
-
-
-def _name(stage: Stage) -> str:
-    default = stage.default_prim
-    return str(default.GetName()) if default else Path(stage.request.path).stem
 
 
 def _gravity(stage: Stage) -> Array:

@@ -140,6 +140,28 @@ def figure(chart: Chart, note: str = "") -> Html:
     return element("figure", caption, drawn, class_="chart")
 
 
+def _counts(values: Sequence[float]) -> tuple[float, float]:
+    return max(0.0, min(values) - 1.0) - 0.2, max(values) + 1.0
+
+
+def _span(chart: Chart) -> tuple[float, float]:
+    single = [point.x for point in chart.points]
+    left = min([*(float(c.x.min()) for c in chart.curves), *single])
+    right = max([*(float(c.x.max()) for c in chart.curves), *single])
+    return left, right if right > left else left + 1.0
+
+
+def _mark(frame: _Frame, x: float, text: str) -> Html:
+    at = f"M{frame.x(x):.1f} {_TOP}V{_HEIGHT - _BOTTOM}"
+    return element("path", element("title", text), d=at, class_="event")
+
+
+def _spot(point: Point) -> Html:
+    """Return the symbol of a point for the key."""
+    drawn = element("circle", cx=6, cy=6, r=4, class_=_class(point), style=_paint(point))
+    return element("svg", drawn, width=12, height=12, aria_hidden="true")
+
+
 def without_rounding(chart: Chart) -> Chart:
     """Return a chart with all curves set to 0 if all are only rounding; charts of exponents stay unchanged."""
     if chart.powers or max((np.abs(c.y).max(initial=0.0) for c in chart.curves), default=0.0) > ROUNDING:
@@ -170,17 +192,6 @@ def _range(values: Sequence[float]) -> tuple[float, float]:
         reach = 0.5 * abs(high) or 1.0
         return low - reach, high + reach
     return low - 0.04 * (high - low), high + 0.04 * (high - low)
-
-
-def _counts(values: Sequence[float]) -> tuple[float, float]:
-    return max(0.0, min(values) - 1.0) - 0.2, max(values) + 1.0
-
-
-def _span(chart: Chart) -> tuple[float, float]:
-    single = [point.x for point in chart.points]
-    left = min([*(float(c.x.min()) for c in chart.curves), *single])
-    right = max([*(float(c.x.max()) for c in chart.curves), *single])
-    return left, right if right > left else left + 1.0
 
 
 def ticks(low: float, high: float, count: int = 5, least: float = 0.0) -> list[float]:
@@ -265,11 +276,6 @@ def _swatch(curve: Curve, k: int) -> Html:
     return element("svg", line, width=22, height=10, aria_hidden="true")
 
 
-def _mark(frame: _Frame, x: float, text: str) -> Html:
-    at = f"M{frame.x(x):.1f} {_TOP}V{_HEIGHT - _BOTTOM}"
-    return element("path", element("title", text), d=at, class_="event")
-
-
 def _point(frame: _Frame, point: Point) -> Html:
     return element(
         "circle",
@@ -280,12 +286,6 @@ def _point(frame: _Frame, point: Point) -> Html:
         class_=_class(point),
         style=_paint(point),
     )
-
-
-def _spot(point: Point) -> Html:
-    """Return the symbol of a point for the key."""
-    drawn = element("circle", cx=6, cy=6, r=4, class_=_class(point), style=_paint(point))
-    return element("svg", drawn, width=12, height=12, aria_hidden="true")
 
 
 def _class(point: Point) -> str:

@@ -274,6 +274,10 @@ def verdict_section(chapter: Chapter) -> Html:
     )
 
 
+def _tile(value: str, words: str) -> Html:
+    return element("div", element("dt", words), element("dd", value))
+
+
 def grade(chapter: Chapter) -> str:
     """Return the grade that colours the verdict: good, fair (assumed or undetermined) or bad (failed or dangerous)."""
     if chapter.report is not None and chapter.report.exit_code:
@@ -405,10 +409,6 @@ def _largest(chapter: Chapter) -> str:
     size, m = chapter.units.shown("m")
     slow, far = (max(found[name].values()) for name in ("time", "tool_distance"))
     return f": at most {slow:.4g} s to rest, {shown(far, size=size)} {m} of tool path"
-
-
-def _tile(value: str, words: str) -> Html:
-    return element("div", element("dt", words), element("dd", value))
 
 
 def _tiles(chapter: Chapter) -> Iterator[tuple[str, str]]:

@@ -70,6 +70,13 @@ def overview_lines(report: Report, width: int, among: int = 1) -> Iterator[Line]
         yield from lines
 
 
+def _outcome(report: Report, overview: Overview) -> str:
+    counts = findings_summary([report]) if overview.kinds or overview.ignored else "no findings"
+    if overview.verdict in ("skipped", "configuration") and not overview.exit_code:
+        return counts
+    return f"{'FAILS' if overview.exit_code else 'PASSES'}: {counts}"
+
+
 def _kinds_of(overview: Overview, width: int, room: int) -> list[list[Line]]:
     """Return the lines of each kind of finding: short ones, and in full as many of the first as there is room for."""
     number = len(overview.kinds)
@@ -86,6 +93,12 @@ def _kinds_of(overview: Overview, width: int, room: int) -> list[list[Line]]:
             break
         shown[index] = whole
     return shown
+
+
+def _in_one_line(kind: Kind, width: int) -> Line:
+    """Return the line of a kind with the beginning of its remedy."""
+    head, remedy = _head(kind, width), kind_remedy(kind)
+    return _styled(kind, cut_short(f"{head} → {remedy}" if remedy else head, width))
 
 
 def more_line(reports: Sequence[Report], width: int) -> Iterator[Line]:
@@ -114,6 +127,12 @@ def shown_places(places: Sequence[Place], names_only: bool = False) -> str:
         lines.setdefault(name, []).extend([place.line] if place.line else [])
     numbers = {name: listed([str(line) for line in sorted(own)], _LINES) for name, own in lines.items()}
     return "; ".join(f"{name}:{own}" if own else name for name, own in numbers.items())
+
+
+def _short(file: str) -> str:
+    """Return the path of a file below the working directory, and the name of any other."""
+    path = relative_path(file)
+    return PurePath(path).name if PurePath(path).is_absolute() or len(path) > _LONGEST_PATH else path
 
 
 def freedoms_sentence(freedoms: Freedoms) -> str:
@@ -152,13 +171,6 @@ def _facts(analysis: Analysis, overview: Overview) -> Iterator[str]:
     yield analysis.mobility.words + parts + formula + plane
 
 
-def _outcome(report: Report, overview: Overview) -> str:
-    counts = findings_summary([report]) if overview.kinds or overview.ignored else "no findings"
-    if overview.verdict in ("skipped", "configuration") and not overview.exit_code:
-        return counts
-    return f"{'FAILS' if overview.exit_code else 'PASSES'}: {counts}"
-
-
 def _reactions(overview: Overview) -> Iterator[str]:
     for groups, words in (
         (overview.distrusted, "Distrust the reactions of"),
@@ -186,12 +198,6 @@ def _in_two_lines(kind: Kind, width: int) -> Iterator[Line]:
     yield _styled(kind, cut_short(whole, width))
     if remedy := kind_remedy(kind):
         yield Line(cut_short(f"  → {remedy}", width))
-
-
-def _in_one_line(kind: Kind, width: int) -> Line:
-    """Return the line of a kind with the beginning of its remedy."""
-    head, remedy = _head(kind, width), kind_remedy(kind)
-    return _styled(kind, cut_short(f"{head} → {remedy}" if remedy else head, width))
 
 
 def _styled(kind: Kind, text: str) -> Line:
@@ -224,12 +230,6 @@ def _message(kind: Kind) -> str:
     for place in (f"{finding.file}:{finding.line}: ", f"{finding.file}: "):
         message = message.removeprefix(place) if finding.file else message
     return message
-
-
-def _short(file: str) -> str:
-    """Return the path of a file below the working directory, and the name of any other."""
-    path = relative_path(file)
-    return PurePath(path).name if PurePath(path).is_absolute() or len(path) > _LONGEST_PATH else path
 
 
 # The whole report: the verdict first, then findings, reasons and remedies.
@@ -352,6 +352,13 @@ def _stresses(analysis: Analysis, width: int, *, verbose: bool) -> Iterator[Line
         yield from (Line(line) for line in wrapped(text, width, "  ", "      "))
     if len(shown) < len(stresses):
         yield Line(f"  and {len(stresses) - len(shown)} more: -vv lists them, with components")
+
+
+def _rank(analysis: Analysis, width: int) -> Iterator[Line]:
+    """Yield the section on the rank decision and the closure of the loops."""
+    yield from _section("How this was decided", width)
+    for sentence in reasons(analysis):
+        yield from (Line(text) for text in wrapped(sentence, width, "  ", "    "))
 
 
 def _help(text: str, width: int) -> Iterator[Line]:
@@ -535,13 +542,6 @@ def _misfits(report: Report, width: int) -> Iterator[Line]:
         yield from _section("What the remedies do to that", width)
     for sentence in consequence_words(report):
         yield from (Line(line) for line in wrapped(sentence, width, "  ", "      "))
-
-
-def _rank(analysis: Analysis, width: int) -> Iterator[Line]:
-    """Yield the section on the rank decision and the closure of the loops."""
-    yield from _section("How this was decided", width)
-    for sentence in reasons(analysis):
-        yield from (Line(text) for text in wrapped(sentence, width, "  ", "    "))
 
 
 def _kinds(analysis: Analysis, pfaffian: int) -> str:

@@ -57,6 +57,17 @@ def _headline(report: StopReport) -> str:
     )
 
 
+def _tool(report: StopReport, width: int, units: Units) -> Iterator[Line]:
+    yield Line()
+    for sentence in filter(None, (*tool_sentences(report, units), impact_sentence(report, units))):
+        yield from (Line(text) for text in wrapped(sentence, width, "  ", "    "))
+
+
+def _energies(report: StopReport, width: int) -> Iterator[Line]:
+    rows = [(words, [cell]) for words, cell in energy_rows(report)]
+    yield from table_lines("energy", ("[J]",), rows, width)
+
+
 def falling_sentence(report: StopReport) -> str:
     """Return a sentence that the robot falls, and the option that fixes its base."""
     return (
@@ -132,12 +143,6 @@ def impact_sentence(report: StopReport, units: Units = SI) -> str:
     )
 
 
-def _tool(report: StopReport, width: int, units: Units) -> Iterator[Line]:
-    yield Line()
-    for sentence in filter(None, (*tool_sentences(report, units), impact_sentence(report, units))):
-        yield from (Line(text) for text in wrapped(sentence, width, "  ", "    "))
-
-
 def _peaks(report: StopReport, width: int) -> Iterator[Line]:
     scales = load_scales(report)
     rows = [
@@ -191,11 +196,6 @@ def energy_rows(report: StopReport) -> list[tuple[str, str]]:
     """Return the energies of a stop, J, as pairs of label and cell."""
     largest = energy_scale(report)
     return [(words, shown(value, largest)) for words, value in report.energies.labelled]
-
-
-def _energies(report: StopReport, width: int) -> Iterator[Line]:
-    rows = [(words, [cell]) for words, cell in energy_rows(report)]
-    yield from table_lines("energy", ("[J]",), rows, width)
 
 
 # Tolerance bounds as text: shares as percent, values rounded up, and reasons for missing bounds.
