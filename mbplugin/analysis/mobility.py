@@ -450,7 +450,8 @@ def _branches(local: _Local, chart: _Chart, rng: np.random.Generator) -> list[Ar
                 allowed = float(chart.allowed(size)[0]) + _ON_BRANCH * chart.rounded
                 if gap <= allowed and np.linalg.norm(way) >= 0.5 * size:
                     T = _tangent(local, q, rng)
-                    if len(T) and not any(_same(T, other) for other in found):
+                    known = any(len(T) == len(other) and _within(T, other) for other in found)
+                    if len(T) and not known:
                         found.append(T)
                     break
     # drop tangent spaces contained in that of a larger branch
@@ -501,11 +502,6 @@ def _directions(forms: Array, k: int, rng: np.random.Generator) -> list[Array]:
         if np.abs(forms @ v @ v).max() < 1e-4 and all(abs(v @ other) < 1.0 - 1e-6 for other in found):
             found.append(v)
     return found
-
-
-def _same(T: Array, other: Array) -> bool:
-    """Return True if tangents T (d, f) and ``other`` (e, f) span the same space."""
-    return len(T) == len(other) and _within(T, other)
 
 
 def _definite(forms: Array) -> bool:

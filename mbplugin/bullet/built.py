@@ -91,7 +91,11 @@ def build(
         built = Built(bullet, client, mechanism, cut, halves, places, motors, {}, tuple(ids))
         built.set_state(*_start(scene, mechanism, q, qd))
         ties, left_out = add_constraints(built)
-        left_out = (*_massless(heavy), *left_out, *_held(built), *_dampers(built))
+        massless = (
+            f"{name!r} is to move without a mass, which PyBullet cannot do"
+            for name in movers_without_mass(heavy)
+        )
+        left_out = (*massless, *left_out, *_held(built), *_dampers(built))
     return replace(built, ties=ties, left_out=left_out)
 
 
@@ -190,12 +194,6 @@ def _release(bullet: ModuleType, client: int, motor: Motor) -> None:
         return
     bullet.setJointMotorControl2(
         motor.id, motor.link, bullet.VELOCITY_CONTROL, force=0, physicsClientId=client
-    )
-
-
-def _massless(mech: Mechanism) -> tuple[str, ...]:
-    return tuple(
-        f"{name!r} is to move without a mass, which PyBullet cannot do" for name in movers_without_mass(mech)
     )
 
 

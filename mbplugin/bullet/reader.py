@@ -385,7 +385,10 @@ def _read_model(bullet: ModuleType, client: int, model: _Model, base: Base | Non
 
     bodies = tuple(_body(own[i - 1], info) for i, info in enumerate(dynamics))
     pairs = [_pair(info, own) for info in infos]
-    X_WL = _base_pose(bullet, client, model) @ own[-1].X_LC.inverse()
+    X_WL = (
+        _pose(*bullet.getBasePositionAndOrientation(model.id, physicsClientId=client))
+        @ own[-1].X_LC.inverse()
+    )
     fixed = base == "fixed" or (base is None and dynamics[0][0] == 0.0)
     if fixed:
         root = own[-1].body
@@ -441,10 +444,6 @@ def _pair(info: Any, own: dict[int, Link]) -> Pair:
     if len(pair.kind.free) != 1:
         return pair
     return replace(pair, freedoms=(_freedom(info),))
-
-
-def _base_pose(bullet: ModuleType, client: int, model: _Model) -> Pose:
-    return _pose(*bullet.getBasePositionAndOrientation(model.id, physicsClientId=client))
 
 
 def _freedom(info: Any) -> Freedom:

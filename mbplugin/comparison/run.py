@@ -458,7 +458,8 @@ def _motions(
         if progress is not None:
             progress(len(runs), len(runs) + 1)
         last, finest = runs[k:], 2 ** (k + 3)
-        found = deviations(task, setup.ours, last, h / finest) if _finite(last) else []
+        finite = all(np.isfinite(run.q).all() and np.isfinite(run.qd).all() for run in last)
+        found = deviations(task, setup.ours, last, h / finest) if finite else []
         if (_settled(found) and _tells(setup, found)) or not adapt or 2 * finest * sum(task.counts(h)) > most:
             break
         finer = _in_time(task, h, 2 * finest, solver, allowance, engine)
@@ -481,10 +482,6 @@ def _motions(
     if found and not (_settled(found) and _first_order(out.orders) and all(r.agrees for r in out.rows)):
         out = replace(out, checks=checks_of(task, setup.ours, last, own_orders(found), engine.name))
     return _judged(setup, out, _settled(found), chosen=not adapt)
-
-
-def _finite(runs: list[Sampled]) -> bool:
-    return all(np.isfinite(run.q).all() and np.isfinite(run.qd).all() for run in runs)
 
 
 def _in_time(

@@ -142,7 +142,7 @@ def diff(
         b=numbers[1],
         differences=tuple(differences),
         normalised=tuple(dict.fromkeys(p for p in parts if isinstance(p, Normalised))),
-        bodies=_by_links(one, other, found.bodies),
+        bodies={here: there for here, there in found.bodies.items() if WORLD not in (here, there)},
         joints=dict(found.pairs),
         poses=dynamics.poses,
         mass_matrix=dynamics.mass_matrix,
@@ -225,10 +225,6 @@ def _quantities(scene: Scene, model: Merged) -> Quantities:
     mass = sum(body.mass for body in scene.mechanism.bodies)
     counts = len(mech.bodies), len(mech.pairs), loops, len(mech.couplings)
     return Quantities(mech.name, *counts, mass, p, dof, undetermined)
-
-
-def _by_links(one: Merged, other: Merged, bodies: Mapping[str, str]) -> dict[str, str]:
-    return {here: there for here, there in bodies.items() if WORLD not in (here, there)}
 
 
 def _state(scene: Scene, mech: Mechanism) -> State:

@@ -165,7 +165,7 @@ def engines(
         degree_of_redundancy=system.degree_of_redundancy,
         engines=tuple(answers),
         joints=_joints(mechanism_of(model), instant, system, answers),
-        notes=(*_notes(state, answers), *_contact_notes(ground, forces)),
+        notes=(*state.notes, *(note for a in answers for note in a.notes), *_contact_notes(ground, forces)),
         stance=ground,
     )
 
@@ -221,10 +221,6 @@ def _on_the_ground(
     ground = None if stated else stance_under(state, model, stance or True, friction)
     missing = applied_to(state, model, loads, payload).equations.missing(state.accelerations)
     return ground, _contact_forces(state, missing, ground.contacts if ground else stated)
-
-
-def _notes(state: ClosedState, answers: Iterable[Answer]) -> tuple[str, ...]:
-    return (*state.notes, *(note for answer in answers for note in answer.notes))
 
 
 def _contact_notes(ground: Stance | None, forces: Collection[Load]) -> tuple[str, ...]:

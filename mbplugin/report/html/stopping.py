@@ -82,7 +82,7 @@ def stop_section(chapter: Chapter) -> Html | None:
         element("ul", [element("li", sentence) for sentence in _sentences(stop, chapter.units)]),
         _peaks(stop),
         _axes(stop),
-        _energies(stop),
+        table(("energy", "[J]"), energy_rows(stop), caption="Energies"),
         lead="Computed, not measured. The transparent robots show the pose at the signal, and where the usual"
         " simplification ends, which sets every rate to zero when its brake engages.",
     )
@@ -148,10 +148,6 @@ def _axes(stop: StopReport) -> Html:
     found = table(heads, rows, caption="Largest loads of bearings, and along their axes")
     said = shared_sentence(stop)
     return joined([found, element("p", said, class_="fine")]) if said else found
-
-
-def _energies(stop: StopReport) -> Html:
-    return table(("energy", "[J]"), energy_rows(stop), caption="Energies")
 
 
 # The phases of a stop as bars: until each brake engages, and from then until the joint is at rest.
