@@ -216,7 +216,7 @@ def session() -> Iterator[tuple[ModuleType, int]]:
     with quiet():
         client = bullet.connect(bullet.DIRECT)
     if client < 0:
-        raise BadUsage("PyBullet refuses another client", remedy="disconnect one of those that are open")
+        raise BadUsage("PyBullet allows no further client", remedy="disconnect one of those that are open")
     try:
         yield bullet, client
     finally:

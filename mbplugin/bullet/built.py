@@ -92,8 +92,7 @@ def build(
         built.set_state(*_start(scene, mechanism, q, qd))
         ties, left_out = add_constraints(built)
         massless = (
-            f"{name!r} is to move without a mass, which PyBullet cannot do"
-            for name in movers_without_mass(heavy)
+            f"{name!r} moves no mass, which PyBullet cannot simulate" for name in movers_without_mass(heavy)
         )
         left_out = (*massless, *left_out, *_held(built), *_dampers(built))
     return replace(built, ties=ties, left_out=left_out)
@@ -123,7 +122,7 @@ def _load(bullet: ModuleType, client: int, text: TreeText, path: Path) -> int:
         body = -1
     total = bullet.getNumJoints(body, physicsClientId=client) if body >= 0 else 0
     if body < 0 or total != sum(len(names) for names in text.joints.values()):
-        raise BrokenModel(f"PyBullet does not take the tree on {text.root!r}")
+        raise BrokenModel(f"PyBullet cannot load the tree rooted at {text.root!r}")
     return body
 
 

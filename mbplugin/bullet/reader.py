@@ -427,7 +427,7 @@ def _pair(info: Any, own: dict[int, Link]) -> Pair:
     child, parent = own[info[0]], own[info[16]]
     if info[2] == _PLANAR or info[2] not in _TYPES:
         raise BrokenModel(
-            f"PyBullet does not tell the axes of joint {child.joint!r} (planar)",
+            f"PyBullet does not report the axes of joint {child.joint!r} (planar)",
             remedy="read its file instead of the client",
         )
     kind = _TYPES[info[2]]
@@ -581,7 +581,7 @@ def _coupling(
         joint = links[body, link].joint if (body, link) in links else ""
         if len(freedoms.get(joint, ())) != 1:
             raise BrokenModel(
-                f"{name} gears link {link} of body {body}, whose joint has not one freedom",
+                f"{name} gears link {link} of body {body}, whose joint does not have exactly one freedom",
                 expected="revolute or prismatic joints",
             )
         terms.append(Term(joint, freedoms[joint][0], coefficient))

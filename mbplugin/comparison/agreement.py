@@ -469,7 +469,7 @@ def of_motion(
     given = None if brakes is None else tuple(brakes)
     if scene and scene.holds:
         raise BadUsage(
-            f"the scene holds {scene.holds[0].constraint!r} for a while, which no engine here can",
+            f"the scene holds {scene.holds[0].constraint!r} for a while, which neither engine can do",
             expected="a scene without [[hold]]",
         )
     later = (*(scene.locks if scene else ()), *locks)

@@ -331,7 +331,7 @@ def _named(mech: Mechanism, against: int | str) -> Models:
     rows, notes = model_rows(mech, theirs)
     if not rows:
         raise BadUsage(
-            f"it holds no moving body and no joint of {mech.name!r}",
+            f"it has no moving body and no joint of {mech.name!r}",
             where=where,
             expected="a model with the same names",
         )
@@ -755,7 +755,7 @@ def _prefix(ours: Mechanism, theirs: Mechanism) -> str:
     (first, most), (second, next_most) = (*found.most_common(2), ("", 0), ("", 0))[:2]
     if most and most == next_most:
         raise BadUsage(
-            f"PyBullet holds {first[:-1]!r} and {second[:-1]!r}, and either may be {ours.name!r}",
+            f"PyBullet has loaded {first[:-1]!r} and {second[:-1]!r}, and either may be {ours.name!r}",
             remedy="leave one in the client",
         )
     return first

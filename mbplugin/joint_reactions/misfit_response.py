@@ -219,7 +219,7 @@ def rows_of_limit(response: MisfitResponse, name: str) -> AnyArray:
     names = [label.dotted for label in response.labels]
     if own:
         raise BadUsage(
-            f"the limit of {name!r} is of a joint that carries no force",
+            f"the limit names {name!r}, a joint that carries no force",
             expected=f"the limit of a component, such as {names[own[0]]}",
         )
     if name not in names:

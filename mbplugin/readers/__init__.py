@@ -312,7 +312,7 @@ def contacts_in(source: ModelSource) -> tuple[Contact, ...]:
     client = client_id(source)
     if client is None:
         raise BadUsage(
-            "contacts are to be read from a model that is not a live PyBullet client",
+            "contacts can be read only from a live PyBullet client",
             expected="contacts as tables, or a stance",
         )
     found: tuple[Contact, ...] = import_module(_CLIENTS).read_contact_points(client)
@@ -489,7 +489,7 @@ def scene_of_pinocchio(model: Any, base: Base | None = None) -> Scene:
             armatures.append(Actuator(pair.name, armature))
     if base == "free" and not free:
         raise BadUsage(
-            "the base of a Pinocchio model is what its first joint says",
+            "a Pinocchio model states its own base, by its first joint",
             remedy="build it with a JointModelFreeFlyer as its root joint",
         )
     gravity = np.array(model.gravity.linear, dtype=float)

@@ -102,7 +102,7 @@ def resolve(name: str, request: Request, where: str) -> Path:
     own = package_of(_folder(request))
     if candidates and all(_is_of_the_system(real_path(path)) for path, _ in candidates):
         raise UnresolvedPath(
-            f"{_shown(name)} is one of the system", where=where, expected=f"an ordinary file in {own}"
+            f"{_shown(name)} is a system file", where=where, expected=f"an ordinary file in {own}"
         )
     # a link out of the repository may share its name with a file in another folder
     if candidates and candidates[0][0] not in allowed:

@@ -274,7 +274,7 @@ def read_earlier(path: Path | None, document: DocumentName) -> EarlierReport | N
     if missing:
         other = _command_of(found)
         raise BadUsage(
-            f"the earlier report is that of mbplugin {other}"
+            f"the earlier report comes from mbplugin {other}"
             if other not in (None, document)
             else f"the earlier report has no {', '.join(missing[:_NAMED])}",
             where=str(path),

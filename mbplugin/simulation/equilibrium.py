@@ -252,7 +252,7 @@ def _require_meaning(mech: Mechanism, contacts: Sequence[Contact]) -> None:
     slipless = [wheel.name for wheel in mech.pfaffians if wheel.nonholonomic]
     if slipless:
         raise BadUsage(
-            f"rows without slip ({listed(slipless, 3)}) restrict rates and not the pose, so no pose of rest follows",
+            f"rows without slip ({listed(slipless, 3)}) restrict rates but not the pose, so no pose of rest follows",
             expected="a mechanism whose constraints are closures, couplings and holds",
             remedy="remove the wheel from the scene, and hold a joint in its place",
         )

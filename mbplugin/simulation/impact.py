@@ -529,7 +529,7 @@ def without_constraints(
     for k, name in enumerate(names):
         if name not in own:
             raise UnknownName(
-                f"there is no constraint {name!r} that could hold for a while",
+                f"there is no constraint {name!r} to hold for a while",
                 remedy=suggestion(name, list(own)),
             )
         if isinstance(own[name], Lock):

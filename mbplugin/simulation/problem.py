@@ -288,7 +288,7 @@ def hold_shaky_joints(
     scale = max(1.0, float(np.abs(qd).max(initial=0.0)))
     if moving := [name for name in names if name in fixed and abs(qd[names.index(name)]) > 1e-9 * scale]:
         raise BadUsage(
-            f"{listed(moving, 4)} cannot move: free to first order only, as the loops have no pose beside this one",
+            f"{listed(moving, 4)} cannot move: free to first order only, as the loops have no other pose nearby",
             expected="a rate of 0",
             remedy="start along a freedom of motion, or weaken a closure of the loop (mbplugin lint names it)",
         )

@@ -300,7 +300,7 @@ def test_what_pybullet_cannot_hold_is_named() -> None:
     with session() as (_, client):
         left_out = build(mech, client).left_out
     assert [text for text in left_out if "'rod'" in text]
-    assert [text for text in left_out if "'idle' is to move without" in text]
+    assert [text for text in left_out if "'idle' moves no mass" in text]
 
 
 def test_bodies_look_as_they_are_told_to() -> None:

@@ -137,7 +137,7 @@ def test_contacts_between_two_free_bodies_are_read_with_their_normal(client, tmp
 def test_what_is_no_client_has_no_contacts_to_read(tmp_path):
     file = tmp_path / "table.urdf"
     file.write_text(TABLE)
-    with pytest.raises(BadUsage, match="not a live PyBullet client"):
+    with pytest.raises(BadUsage, match="only from a live PyBullet client"):
         mb.reactions(mb.load(file), contacts=True)
 
 

@@ -547,7 +547,7 @@ REFUSED = [
         '<drake:ball_constraint><drake:ball_constraint_body_A name="rocker"/>'
         '<drake:ball_constraint_body_B name="coupler"/></drake:ball_constraint>',
         BrokenModel,
-        "says no point",
+        "states no point",
     ),
     (
         '<drake:ball_constraint><drake:ball_constraint_body_A name="rocer"/>'

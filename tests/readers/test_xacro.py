@@ -298,9 +298,15 @@ def test_files_of_a_source_package_are_found_where_they_will_be_installed(tmp_pa
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        ('<xacro:include filename="gone.xacro"/>', "'gone.xacro' cannot be read (no such file or directory)"),
+        (
+            '<xacro:include filename="gone.xacro"/>',
+            "'gone.xacro' cannot be included or loaded (no such file or directory)",
+        ),
         ('<xacro:include filename="package://arm/gone.xacro"/>', "write $(find NAME)/…"),
-        ("<link name=\"${xacro.load_yaml('gone.yaml')['a']}\"/>", "'gone.yaml' cannot be read (no such file"),
+        (
+            "<link name=\"${xacro.load_yaml('gone.yaml')['a']}\"/>",
+            "'gone.yaml' cannot be included or loaded (no such file",
+        ),
     ],
 )
 def test_a_file_that_is_not_there_is_named_once(body: str, said: str, tmp_path: Path) -> None:

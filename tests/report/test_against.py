@@ -169,7 +169,7 @@ def test_nothing_that_differs_is_said_as_such(earlier: str) -> None:
         ("[]", "the earlier report has no schema_version"),
         (
             '{"record": {"command": "mbplugin matrix r.urdf"}}',
-            "the earlier report is that of mbplugin matrix; expected the JSON of mbplugin",
+            "the earlier report comes from mbplugin matrix; expected the JSON of mbplugin",
         ),
         ('{"schema_version": 1, "rows": []}', "expected the JSON of mbplugin distance"),
     ],

@@ -513,7 +513,7 @@ def _from_environment(match: re.Match[str]) -> str:
 
 def _not_of_ros(variable: str, element: Element) -> MbPluginError:
     return MbPluginError(
-        f"the environment variable {variable!r} is not one of ROS, and not read for a model",
+        f"the environment variable {variable!r} does not belong to ROS, so it is not read for a model",
         where=where(element),
         expected=f"names that begin with {', '.join(ROS_PREFIXES)}",
         remedy="write the value out, or pass --xacro-unsafe if you trust the file",

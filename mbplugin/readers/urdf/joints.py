@@ -351,7 +351,7 @@ def _ball_constraint(element: Element, draft: Draft) -> None:
     X_AP, X_BS = (_point(child(element, tag)) for tag in tags[2:])
     if X_AP is None and X_BS is None:
         raise BrokenModel(
-            f"{owner} says no point",
+            f"{owner} states no point",
             where=where(element),
             expected=f"<{tags[2]}> and <{tags[3]}>",
             remedy="add them",

@@ -287,7 +287,7 @@ class Stage:
         except RuntimeError:
             # OpenUSD raises RuntimeError here if xformOpOrder lists an invalid operation
             raise BrokenModel(
-                "its xformOpOrder, or that of a prim above it, lists what is not a transformation",
+                "its xformOpOrder, or that of a prim above it, lists an operation that is not a transformation",
                 where=self.where(prim),
                 remedy="check the file with usdchecker",
             ) from None

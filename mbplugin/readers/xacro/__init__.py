@@ -158,7 +158,7 @@ def expand(request: Request, variables: frozenset[str], folder: str = "") -> Exp
         raise error_of(error, xacro, request.path, gate.marks) from None
     if len(text) > _LONGEST:
         raise BrokenModel(
-            f"xacro made {len(text)} characters of the file",
+            f"xacro expands the file to {len(text)} characters",
             where=request.path,
             expected=f"at most {_LONGEST}",
         )
@@ -419,7 +419,7 @@ def _missing_argument(name: str, texts: Mapping[str, str], failed: str) -> MbPlu
 def _unreadable(name: str, why: str, failed: str) -> MbPluginError:
     foreign = "package:/" in name
     return UnresolvedPath(
-        f"what is included or loaded from {name!r} cannot be read ({why.lower()})",
+        f"{name!r} cannot be included or loaded ({why.lower()})",
         where=failed,
         expected="a file beside this one, or in a package",
         remedy="write $(find NAME)/… for package://NAME/…, which xacro does not resolve"

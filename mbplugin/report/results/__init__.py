@@ -120,7 +120,7 @@ def page_of_all(results: Sequence[object]) -> str:
     from mbplugin.report.html import html_page
 
     if not results:
-        raise BadUsage("a page of nothing", expected="at least one result")
+        raise BadUsage("the page has no results", expected="at least one result")
     chapters = []
     for result in results:
         how = presentation_of(result)
