@@ -135,7 +135,7 @@ def _find(
     places: dict[str, Place],
     motors: dict[str, tuple[Motor, ...]],
 ) -> None:
-    """Record the ids of the bodies and joints of a tree, and switch off what would falsify its motion."""
+    """Record the ids of the bodies and joints of a tree, and switch off anything that would falsify its motion."""
     infos = [
         bullet.getJointInfo(body, k, physicsClientId=client) for k in range(_count(bullet, client, body))
     ]

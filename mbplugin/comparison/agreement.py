@@ -117,7 +117,7 @@ def _draw_curves(found: Agreement, axes: Any) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Statics:
-    """What an engine tells at the start; entries are None where it has no answer.
+    """Statics of an engine at the start of a motion; entries are None where it has no answer.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ def accelerations(mech: Mechanism) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Begun:
-    """What an engine says first: what it cannot do, or statics and the motions at four steps."""
+    """First answer of an engine: the parts of the task that it cannot simulate, or statics and four motions."""
 
     left_out: tuple[str, ...]
     statics: Statics = Statics()
@@ -177,7 +177,7 @@ def query_statics(task: Task) -> Statics:
 
 
 def statics_rows(task: Task, theirs: Statics) -> list[Row]:
-    """Return the rows of what PyBullet had an answer to."""
+    """Return the rows of the statics that PyBullet could compute."""
     from mbplugin.dynamics.tree_model import joint_equations
 
     task = gravity_only(task)
@@ -440,7 +440,7 @@ class Agreement(Result):
 
 @dataclass(frozen=True, eq=False)
 class Setup:
-    """A task, our motion of it, what was left out of both, and what is assumed in both; one sentence each."""
+    """A task, our motion of it, and sentences on the omissions and assumptions common to both motions."""
 
     task: Task
     ours: Trajectory
@@ -457,7 +457,7 @@ def of_motion(
     locks: tuple[Lock, ...],
     **request: Any,
 ) -> Setup:
-    """Return the setup of a motion; ``request`` is what ``simulate`` takes besides.
+    """Return the setup of a motion; ``request`` has the further arguments of ``simulate``.
 
     Raises
     ------
@@ -545,7 +545,7 @@ def of_stop(report: StopReport, max_seconds: float = MAX_SECONDS) -> Setup:
 
 
 def _notes(geared: bool, task: Task, ours: Trajectory) -> tuple[str, ...]:
-    """Return notes on what both motions leave out, on where PyBullet differs by design, and those of our motion."""
+    """Return notes on the omissions of both motions, on differences by design, and those of our motion."""
     notes = [*floating_sentence(ours.mechanism), *idle_sentence(ours.mechanism, ours.actions)]
     if geared:
         notes.append("rotor inertias are left out of both motions")

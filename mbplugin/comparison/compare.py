@@ -122,7 +122,7 @@ def orders_of(all_deviations: Sequence[Deviations]) -> tuple[float, ...]:
 
 
 def own_orders(all_deviations: Sequence[Deviations]) -> tuple[float, ...]:
-    """Return the orders by which PyBullet's coordinates change with its step, whatever ours are."""
+    """Return the orders at which PyBullet's coordinates change with its step, independent of our motion."""
     values = all_deviations[0].values[:4]
     changes = np.diff(values, axis=0)
     return _orders(np.sqrt((changes**2).mean(axis=(1, 2))), _FLOOR["coordinate"])
@@ -183,7 +183,7 @@ def curves_of(task: Task, ours: Trajectory, run: Sampled) -> Curves:
 
 
 def _samples(task: Task, ours: Trajectory, time: Array) -> Trajectory:
-    """Return our motion at PyBullet's sample times, ``time`` (T,), at instants before what changes there."""
+    """Return our motion at PyBullet's sample times, ``time`` (T,), before the changes at these instants."""
     at = [(t, False) for t in time.tolist()]
     for instant in task.instants[1:-1]:
         # the time of our event is that of the instant but for the rounding of our own steps
@@ -279,7 +279,7 @@ def pair_rows(ours: Pair, theirs: Pair) -> Iterator[Row]:
 
 
 def _frame_rows(ours: Pair, theirs: Pair) -> Iterator[Row]:
-    """Yield how far axis, place and orientation are off."""
+    """Yield the deviations of axis, position and orientation."""
     if not all(np.isfinite(X.p).all() and np.isfinite(X.R).all() for X in (theirs.X_AP, theirs.X_SB)):
         # PyBullet divides the axis 0 0 0 by its length
         yield Row(f"{_PRESENCE}joint frame", ours.name, "1", 1.0, 0.0)
@@ -313,12 +313,12 @@ def _freedom_rows(pair: Pair, ours: Freedom, theirs: Freedom, freedom: str) -> I
 
 
 def _stated(limit: float) -> float:
-    """Return an effort or velocity limit as PyBullet tells it: none is 0, as a stated 0 is."""
+    """Return an effort or velocity limit as PyBullet reports it: no limit is 0, as is a stated 0."""
     return limit if isfinite(limit) else 0.0
 
 
 def without_idle(rows: Sequence[Row]) -> tuple[list[Row], tuple[str, ...]]:
-    """Return the rows without what differs and has no part in a motion, and a note for each of those."""
+    """Return the rows, except differences that do not affect a motion, and a note for each exception."""
     kept: list[Row] = []
     notes = []
     for row in rows:
@@ -441,7 +441,7 @@ def _closed(task: Task, q: Array, program: Program, share: float) -> Check | Non
 
 
 def _account(ours: Trajectory) -> Check:
-    """Hold our energy against our own account of work; what an impact takes is not in it."""
+    """Check our energy against our balance of work; losses in impacts are not included."""
     balance = np.diff(ours.energy + ours.dissipated - ours.applied - ours.driven)
     balance[np.diff(ours.time) == 0] = 0.0
     off = float(np.abs(np.cumsum(balance)).max(initial=0.0))
@@ -450,13 +450,13 @@ def _account(ours: Trajectory) -> Check:
 
 
 def _energy(program: Program, left: Array, turned: float, share: float) -> Check:
-    """Return the check of what is left (T,) of the balance of energy, J."""
+    """Return the check of ``left`` (T,), the residual of the energy balance, J."""
     bound = share * max(turned, 1e-6)
     return Check(program, "energy against friction along the way", float(np.abs(left).max()), bound, "J")
 
 
 def _unaccounted(task: Task, states: _States) -> tuple[Array, float]:
-    """Return the energy (n,) that has come from nothing since the start, and what is turned over, J."""
+    """Return the energy (n,) gained without a source since the start, and the energy turned over, J."""
     mech = loaded(task.mech, task.payloads)
     kinetic, potential = np.array(
         [_energies(task, mech, q, qd) for q, qd in zip(states.q, states.qd, strict=True)]
@@ -501,7 +501,7 @@ def _work(task: Task, states: _States) -> Array:
 
 
 def _laws(task: Task, pair: str, freedom: str, own: Freedom) -> list[tuple[BrakeLaw, float]]:
-    """Return the laws of a freedom, its own and those of its brakes, and when they begin to act, s."""
+    """Return the laws of a freedom, its own and those of its brakes, and the times at which they begin to act, s."""
     friction = own.friction if task.friction else 0.0
     damping = own.damping if task.damping else 0.0
     stated = [(BrakeLaw(friction, friction, damping), 0.0)] if friction or damping else []

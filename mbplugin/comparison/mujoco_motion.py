@@ -51,7 +51,7 @@ _ROW = "__row__"
 
 
 def begin(task: Task, step: float, solver: Solver) -> Begun:
-    """Return MuJoCo's statics and first motions of a task, or what it leaves out; call it in a process of its own."""
+    """Return MuJoCo's statics and first motions of a task, or its obstacles; call it in a child process."""
     if gone := left_out(task):
         return Begun(gone)
     return Begun((), query_statics(task), tuple(run_motion(task, step, (1, 2, 4, 8), solver)))
@@ -92,7 +92,7 @@ def _loaded_loops(task: Task) -> Iterator[str]:
 
 
 def run_motion(task: Task, step: float, refinements: tuple[int, ...], solver: Solver) -> list[Sampled]:
-    """Return MuJoCo's motion at steps of ``step`` s over each of the refinements; call it in a process of its own."""
+    """Return MuJoCo's motion at steps of ``step`` s over each of the refinements; call it in a child process."""
     return [_run(task, step, refinement, solver) for refinement in refinements]
 
 
@@ -226,7 +226,7 @@ def _set_rates(made: _Made, parts: Mapping[str, str]) -> None:
 
 
 def _without_joint(task: Task, document: MjcfDocument) -> Iterator[str]:
-    """Name what is to act on freedoms without a single joint, or on bodies that MuJoCo lacks."""
+    """Name forces on freedoms without a single joint, or on bodies that MuJoCo lacks."""
     whole = document.whole.mechanism
     have = _joint_names(whole)
     permanent = [
@@ -261,7 +261,7 @@ def _without_joint(task: Task, document: MjcfDocument) -> Iterator[str]:
 
 
 def _stated(task: Task, pair: str) -> tuple[Freedom, ...]:
-    """Return the stated data of the freedoms of a pair; none for what only the MJCF has."""
+    """Return the stated data of the freedoms of a pair; none for joints that only the MJCF has."""
     own = task.mech.pair_by_name.get(pair)
     return () if own is None else own.freedoms
 
@@ -436,7 +436,7 @@ def _follow_loads(made: _Made, bearings: list[_Bearing]) -> None:
 
 
 def _load(made: _Made, one: _Bearing) -> float:
-    """Return the force across a hinge, or across a guide; that of both ends of a guide of stated length; N."""
+    """Return the force across a hinge or a guide, N; the forces at both ends of a guide of stated length."""
     model, data = made.model, made.data
     moment, force = data.cfrc_int[one.body][:3], data.cfrc_int[one.body][3:]
     if one.pair.type != "prismatic":
@@ -543,7 +543,7 @@ def _ball(made: _Made, pair: Pair) -> tuple[Array, Array]:
 
 
 def query_statics(task: Task) -> Statics:
-    """Return the statics that MuJoCo computes at the start of a task; call it in a process of its own."""
+    """Return the statics that MuJoCo computes at the start of a task; call it in a child process."""
     task = gravity_only(task)
     made = _made(task)
     mujoco, model, data, mech = made.mujoco, made.model, made.data, task.mech

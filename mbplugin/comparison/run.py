@@ -120,7 +120,7 @@ class Engine:
 
     @property
     def version(self) -> str:
-        """Of its package; empty where that tells none."""
+        """Version of its package; empty if the package states none."""
         try:
             return importlib.metadata.version(self.package)
         except importlib.metadata.PackageNotFoundError:
@@ -430,7 +430,7 @@ def _models_differ(wrong: list[Row]) -> str:
 
 
 def _unmoved(setup: Setup, engine: Engine) -> str:
-    """Return the reason why there is no motion to compare; empty if there is one."""
+    """Return the reason why there is no motion to compare; empty if there is a motion."""
     if setup.ours.outcome not in ("completed", "stopped"):
         return f"our motion ended as {setup.ours.outcome!r} at {setup.ours.time[-1]:.6g} s"
     if setup.ours.planar and any(joint.pair is None for joint in setup.task.mech.tree.joints):
@@ -450,7 +450,7 @@ def _motions(
     *,
     adapt: bool,
 ) -> Agreement:
-    """Compare four motions; unless the step was chosen, halve it until they tell something."""
+    """Compare four motions; unless the step was given, halve it until they are conclusive."""
     task, runs = setup.task, list(first)
     most = _MOST // max(1, task.rows) if engine.iterates else _MOST
     while True:
@@ -495,7 +495,7 @@ def _in_time(
 
 
 def _judged(setup: Setup, out: Agreement, settled: bool, *, chosen: bool) -> Agreement:
-    """Return the agreement with its verdict; ``settled`` is whether the engine converges, to whatever."""
+    """Return the agreement with its verdict; ``settled`` is whether the engine converges, to any limit."""
     wrong = [row for row in out.rows if not row.agrees]
     if settled and wrong:
         return replace(out, reason=explain_disagreement(setup, wrong, out.checks))
@@ -506,7 +506,7 @@ def _judged(setup: Setup, out: Agreement, settled: bool, *, chosen: bool) -> Agr
 
 
 def _settled(found: list[Deviations]) -> bool:
-    """Whether the engine converges with first order: its error against us, or else to something of its own."""
+    """Return True if the engine converges with first order, to our motion or to another one."""
     return bool(found) and (_first_order(orders_of(found)) or _first_order(own_orders(found)))
 
 
@@ -515,7 +515,7 @@ def _first_order(orders: Sequence[float]) -> bool:
 
 
 def _tells(setup: Setup, found: list[Deviations]) -> bool:
-    """Whether the bounds are small beside the motion, and the errors those of first order or too large."""
+    """Return True if the bounds are small relative to the motion, and the errors of first order or too large."""
     if _travel(setup) < _AT_REST:
         return True
     rows = [row for d in found for row in rows_of(d)]
@@ -572,7 +572,7 @@ def not_asymptotic(
     chosen: bool = False,
     engine: EngineName = "PyBullet",
 ) -> str:
-    """Return that the deviation does not shrink as that of a first-order method, and what may help."""
+    """Return a sentence that the deviation does not shrink as for a first-order method, and a possible remedy."""
     if np.isnan(orders).any():
         return f"{engine}'s motion leaves all bounds; choose a smaller step or a shorter duration"
     seen = ", ".join(f"{order:.2f}" for order in orders)
@@ -606,7 +606,7 @@ def open_loops(task: Task, run: Sampled, engine: EngineName) -> tuple[str, ...]:
 
 
 def begin(task: Task, step: float, solver: Solver) -> Begun:
-    """Return PyBullet's statics and first motions of a task, or what it leaves out."""
+    """Return PyBullet's statics and first motions of a task, or its obstacles."""
     if gone := left_out(task):
         return Begun(gone)
     return Begun((), query_statics(task), tuple(run_motion(task, step, (1, 2, 4, 8), solver)))
@@ -652,7 +652,7 @@ def own_file(scene: Scene) -> str | None:
 
 
 def read_in_pybullet(path: str) -> Mechanism:
-    """Return the mechanism that PyBullet reads from a URDF; call it in a process of its own.
+    """Return the mechanism that PyBullet reads from a URDF; call it in a child process.
 
     It refuses a file whose meshes it does not find; such a file is read without its shapes, which have no
     part in what is compared.
@@ -734,7 +734,7 @@ def model_rows(ours: Mechanism, theirs: Mechanism) -> tuple[list[Row], tuple[str
 
 
 def lacking(ours: Mechanism, theirs: Mechanism) -> list[Row]:
-    """Return a row for every moving body of ours that PyBullet lacks: its mass there is none."""
+    """Return a row for every moving body of ours that PyBullet lacks, as a mass of zero."""
     prefix = _prefix(ours, theirs)
     held = _standing(ours) | {body.name.removeprefix(prefix) for body in theirs.bodies}
     gone = [body for body in ours.bodies if body.name not in held and not body.massless]

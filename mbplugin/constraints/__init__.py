@@ -113,7 +113,7 @@ def contradiction(
 
 
 def unsatisfied(what: str, constraint: str, remedy: str) -> BadUsage:
-    """Return the error of a constraint that no rates or accelerations (``what``) satisfy with the others."""
+    """Return the error for a constraint that no rates or accelerations satisfy together with the others."""
     return BadUsage(f"no {what} satisfy constraint {constraint!r} together with the others", remedy=remedy)
 
 

@@ -344,7 +344,7 @@ class Possible:
         return Phase(worst, prices)
 
     def furthest(self, wanted: Inequalities, loads: Array) -> list[tuple[float, tuple[str, ...]]]:
-        """Return the largest factor on each of ``loads`` (n, m), scaled multipliers, and what limits it.
+        """Return the largest factor on each of ``loads`` (n, m), scaled multipliers, and its limiting bound.
 
         Infinite for a load that can grow without limit. A contact without normal force is named by ``cn``.
         """

@@ -83,7 +83,7 @@ class Cone:
 
 @dataclass(frozen=True)
 class Extreme:
-    """The least and the greatest value of a combination of forces, and what decides them."""
+    """The least and the greatest value of a combination of forces, and the bounds that decide them."""
 
     low: float
     high: float
@@ -196,7 +196,7 @@ class Stack:
             start += len(one)
 
     def furthest(self, loads: Array) -> Iterator[list[tuple[float, tuple[str, ...]]]]:
-        """Yield for each part the largest factor on each load, and what limits it.
+        """Yield for each part the largest factor on each load, and its limiting bound.
 
         Parameters
         ----------

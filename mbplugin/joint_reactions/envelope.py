@@ -60,7 +60,7 @@ def envelope(
     planar: str | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Envelope:
-    """Compute the largest force and moment of every joint along a motion, and bounds of what is not determined.
+    """Compute the largest force and moment of every joint along a motion, and bounds of undetermined ones.
 
     The reactions at each instant are those of :func:`mbplugin.joint_reactions.run.reactions` with the coordinates,
     rates and accelerations of the motion. No stiffness is estimated: what the rigid model and the stated stiffness

@@ -295,7 +295,7 @@ def reactions(
 
 
 def require_rigid(model: Model, options: Mapping[str, object]) -> None:
-    """Raise for what a batch of states does not take.
+    """Raise for arguments that a batch of states does not take.
 
     Raises
     ------
@@ -324,7 +324,7 @@ def noting_masses(state: ClosedState, model: Model, payloads: Iterable[PayloadLi
 def contacts_of(
     state: ClosedState, model: Model, contacts: Iterable[ContactLike], compared: bool
 ) -> tuple[ClosedState, tuple[Contact, ...]]:
-    """Return the contacts of the scene and the call, and the state with notes on what is odd about their points.
+    """Return the contacts of the scene and the call, and the state with notes on implausible contact points.
 
     Parameters
     ----------
@@ -486,7 +486,7 @@ _NO_LIMITS: _Limits = (None, None, None)
 
 
 def _limits(bounds: Bounds | None, row: int) -> _Limits:
-    """Return the smallest and largest value of a row, None where it has none, and what bounds it."""
+    """Return the smallest and largest value of a row, None where unbounded, and the limiting bounds."""
     if bounds is None or not bounds.bounded_by.get(row):
         return _NO_LIMITS
     lower, upper = float(bounds.lower[row]), float(bounds.upper[row])

@@ -570,7 +570,7 @@ class System:
 
     @cached_property
     def _strips(self) -> dict[tuple[int, int], Strip]:
-        """The rows of Z that were asked for: those of each constraint are needed several times."""
+        """The requested rows of Z: those of each constraint are needed several times."""
         return {}
 
     @cached_property

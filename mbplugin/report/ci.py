@@ -394,7 +394,7 @@ def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
 
 
 def _numbers(found: ModelDiff) -> Iterator[tuple[str, str, str]]:
-    """Yield the rows of the whole: masses, loops, mobility and redundancy; what changed is bold."""
+    """Yield the rows of the whole: masses, loops, mobility and redundancy; changes are bold."""
     for name, values in (
         ("mass", [f"{side.mass:.6g} kg" for side in (found.a, found.b)]),
         ("bodies, joints", [f"{side.bodies}, {side.joints}" for side in (found.a, found.b)]),
@@ -467,7 +467,7 @@ def _speeds(before: StopFigure | None, after: StopFigure | None) -> str:
 
 
 def _outcome(figure: StopFigure | None) -> str:
-    """Return the time of a stop, or why there is none."""
+    """Return the time of a stop, or the reason why it has none."""
     if figure is None:
         return "no stop"
     if figure.time is None:
@@ -539,7 +539,7 @@ def _commits(changes: str) -> tuple[Repository, str, str]:
 
 
 def _comments(finding: Finding, repository: Repository, base: str, head: str) -> list[dict[str, Any]]:
-    """Return a comment for each place of a fix; none if its lines are not all those of the pull request."""
+    """Return a comment for each place of a fix; none unless all its lines belong to the pull request."""
     assert finding.fix is not None
     edits = finding.fix.edits
     if not edits or len({edit.file for edit in edits}) > 1 or repository.top is None:
@@ -590,7 +590,7 @@ def _places(edits: Sequence[TextRange]) -> list[list[TextRange]]:
 
 
 def _block(text: str, edits: Sequence[TextRange]) -> tuple[int, int, str]:
-    """Return the first and last line that edits change, and what stands there after them."""
+    """Return the first and last line that edits change, and their new text."""
     old = text.split("\n")
     starts = [0]
     for line in old:
@@ -622,7 +622,7 @@ def _block(text: str, edits: Sequence[TextRange]) -> tuple[int, int, str]:
 def _body(
     finding: Finding, fix: FindingFix, path: str, replacement: str, part: tuple[int, int]
 ) -> Iterator[str]:
-    """Yield the lines of a comment; the hidden last one tells later runs that the suggestion is made already."""
+    """Yield the lines of a comment; a hidden last one tells later runs that the suggestion exists already."""
     ticks = max((len(run) for run in _TICKS.findall(replacement)), default=0)
     fence = "`" * max(3, ticks + 1)
     own = "\0".join((path, finding.code, finding.element, replacement, str(part)))

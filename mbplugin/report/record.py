@@ -267,7 +267,7 @@ ENVELOPE_HEADS = ("largest", "at s", "at most", "at s")
 
 
 def envelope_title(envelope: Envelope) -> str:
-    """Return over which instants of which motion, or of which stops, an envelope is the largest."""
+    """Return a title with the instants of the motion, or the stops, over which an envelope is the largest."""
     instants = counted(len(envelope.time), "instant")
     if envelope.stops:
         instants = f"{counted(envelope.stops, 'stop')}, {instants}"

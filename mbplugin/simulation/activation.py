@@ -127,7 +127,7 @@ class Activation:
         return bool(is_at_rest(state.qd, state.qdd))
 
     def refresh(self, stepper: Stepper, state: State) -> None:
-        """Choose independent rows anew at a state; the rows in force stay the same."""
+        """Choose independent rows again at a state; the rows in force stay the same."""
         self.choose(state)
         self._settle(stepper, state)
 
@@ -297,7 +297,7 @@ class Activation:
             self.segments.append(names)
 
     def reselect(self, stepper: Stepper, state: State) -> list[Event]:
-        """Choose rows anew if the present ones have become weak and others are clearly stronger; return the events.
+        """Choose rows again if the present ones have become weak and others are clearly stronger; return the events.
 
         Near a singular pose all rows are weak, and a choice among them would follow rounding noise. If resistances
         stick, stick and slip are decided anew, as a row that has become dependent carries no force.

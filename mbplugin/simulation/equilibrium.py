@@ -279,7 +279,7 @@ def _idle(mech: Mechanism) -> tuple[str, ...]:
 
 
 def _without_time(mech: Mechanism, scene: Scene | None) -> tuple[str, ...]:
-    """Return sentences on what moves or changes in time, and what it counts as."""
+    """Return sentences on time-dependent elements, and how they are treated."""
     moving = [d.joint for d in mech.drivers if d.rate or d.acceleration or d.profile is not None]
     timed = [lock.joint for lock in (scene.locks if scene else ())]
     held = [hold.constraint for hold in (scene.holds if scene else ())]

@@ -713,5 +713,5 @@ def rank_of(model: TreeModel, rows: list[int], tolerance: float) -> int:
 
 
 def trusted_share(row_independence: float) -> float:
-    """Return the independence below which the rows are to be chosen anew."""
+    """Return the independence below which the rows are to be chosen again."""
     return _WEAKENED * row_independence

@@ -64,7 +64,7 @@ class PoseVerdict:
 
 @dataclass(frozen=True, eq=False)
 class Followed:
-    """Result of moving a slider: the pose, the distance moved, and what stopped it (empty: nothing)."""
+    """Result of moving a slider: the pose, the distance moved, and the reason for stopping (empty: none)."""
 
     q: Array
     moved: float
@@ -214,7 +214,7 @@ class Manifold:
     def _one_way(
         self, slider: Slider, q: Array, way: float, count: int
     ) -> Walk[tuple[list[tuple[float, Array]], str]]:
-        """Yield the steps on one side of q (nq,); return values and poses there, and what ends the path."""
+        """Yield the steps on one side of q (nq,); return values and poses there, and the reason why the path ends."""
         found: list[tuple[float, Array]] = []
         value = slider.start
         for _ in range(count if way else 0):

@@ -94,7 +94,7 @@ def test_a_hold_that_cannot_be_is_refused_with_its_line(tmp_path: Path, table: s
 @pytest.mark.bullet
 def test_other_commands_say_what_they_do_with_it(tmp_path: Path) -> None:
     file = written(tmp_path, SCENE + HOLD)
-    assert "which no engine here can" in call("crosscheck", file).err
+    assert "which neither engine can do" in call("crosscheck", file).err
     braked = written(tmp_path, SCENE + HOLD + '[[brake]]\njoint = "h0"\ntorque = 5\n')
     said = call("estop", braked, "--qd", "h0=2,h1=-1").out
     assert "what the scene holds for a while holds during the whole stop: clutch" in " ".join(said.split())

@@ -80,7 +80,7 @@ def diff(
     stops: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> ModelDiff:
-    """Compare two models: whether they are the same robot, and what differs.
+    """Compare two models: decide whether they describe the same robot, and list the differences.
 
     Fixed links are merged, link frames, joint axes and zero positions of the second are expressed by those of
     the first; what was normalised is listed.
@@ -273,7 +273,7 @@ def _of_whole(
 
 
 def _placed(found: Difference, a: Scene, b: Scene, other: Merged, in_terms: Rewritten) -> Difference:
-    """Return a difference with the places in the files."""
+    """Return a difference with its locations in the files."""
 
     def place(scene: Scene, name: str) -> Origin | None:
         for kind in ("constraint", "body"):
@@ -381,7 +381,7 @@ def _cause(a: _Row, b: _Row) -> str:
 
 
 def _shown(coupling: Coupling) -> str:
-    """Return a coupling, solved for its first joint; what had to be divided for that is named as computed."""
+    """Return a coupling as text, solved for its first joint; divided numbers are named as computed."""
     row = _row(coupling)
     (first, _), *others = row[0].items()
     terms = " ".join(f"{'-' if v > 0 else '+'} {abs(v):.6g} · {k[0]}" for k, v in others)
@@ -396,7 +396,7 @@ def _shown(coupling: Coupling) -> str:
 def compare_joints(
     one: Merged, other: Merged, b: Rewritten, found: Matching, sides: tuple[Side, Side], limits: Tolerances
 ) -> Iterator[Found]:
-    """Yield what differs between the joints of a model and another one, which is also given in its terms."""
+    """Yield the differences between the joints of a model and of another one, also given in terms of the first."""
     theirs = b.mechanism.pair_by_name
     for pair in one.mechanism.pairs:
         if pair.name in found.pairs:
@@ -444,7 +444,7 @@ def _extra(pair: Pair, name: str, mech: Mechanism) -> Difference:
 def _joint(
     a: Pair, b: Pair, r: Rewritten, name: str, limits: Tolerances, *, limited: bool
 ) -> Iterator[Found]:
-    """Yield what differs of two joints; limits where both files have a place for them."""
+    """Yield the differences between two joints; limits only where both formats can state them."""
     if a.closure != b.closure:
         yield Normalised("cut", a.name, "the loop is cut at another joint")
     if set(a.bodies) != set(b.bodies):
@@ -473,7 +473,7 @@ def _type_cause(a: Pair, b: Pair) -> str:
 
 
 def _geometry(a: Pair, b: Pair, written: tuple[Pose, Pose], name: str, limits: Tolerances) -> Iterator[Found]:
-    """Yield axes and places that differ, each on the body where they do; places as they are written."""
+    """Yield axes and positions that differ, each on the body where they differ, as they are written."""
     axes: list[Difference] = []
     places: list[Difference] = []
     for body, X, Y, Z in ((a.body_a, a.X_AP, b.X_AP, written[0]), (a.body_b, a.X_BS, b.X_BS, written[1])):

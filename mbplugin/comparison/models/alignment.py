@@ -339,7 +339,7 @@ def _is_flipped(side: _Side, T: Pose) -> bool:
 def _with_neighbours(
     a: Merged, b: Merged, found: Matching, T: dict[str, Pose], limits: Tolerances
 ) -> dict[str, Pose]:
-    """Return frames of which those of a body and its neighbour are chosen together, where one alone does not fit.
+    """Return frames in which those of a body and its neighbour are chosen together, where one alone does not fit.
 
     A neighbour that may turn about its joints can have been turned so that the body in its loop does not fit.
     """
@@ -449,7 +449,7 @@ def _sides(a: Merged, b: Merged, found: Matching, name: str) -> list[_Side]:
 
 
 def _weaker(pair: Pair, twin: Pair) -> str:
-    """Return the type by which two pairs are compared: that of the one that says less of its frames."""
+    """Return the type by which two pairs are compared: the one that constrains its frames less."""
     return pair.type if len(pair.kind.free) >= len(twin.kind.free) else twin.type
 
 
@@ -554,7 +554,7 @@ def compare_dynamics(a: Mechanism, b: Mechanism, q: Array) -> Dynamics:
 
 
 def _cut_alike(a: Mechanism, b: Mechanism) -> Mechanism:
-    """Return the second mechanism with its loops cut where those of the first are, and its bodies in that order."""
+    """Return the second mechanism with its loops cut as in the first, and its bodies in that order."""
     pairs = tuple(
         replace(p, closure=a.pair_by_name[p.name].closure) if p.name in a.pair_by_name else p for p in b.pairs
     )

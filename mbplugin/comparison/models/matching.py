@@ -54,7 +54,7 @@ class Rewritten:
 
 
 def rewritten(a: Merged, b: Merged, found: Matching, T: dict[str, Pose], limits: Tolerances) -> Rewritten:
-    """Return the second model in the terms of the first; what has no twin keeps its name, with a mark.
+    """Return the second model in the terms of the first; elements without a twin keep their name, with a mark.
 
     Parameters
     ----------

@@ -154,7 +154,7 @@ def side_of(source: ModelSource, scene: Scene) -> Side:
 def compare_stated(
     a: Mechanism, b: Rewritten, sides: tuple[Side, Side], limits: Tolerances
 ) -> Iterator[Found | NotCompared]:
-    """Yield what differs of drives, friction, rotors and springs, and what one side has no place for."""
+    """Yield differences of drives, friction, rotors and springs, and quantities that one side cannot state."""
     unstated: dict[tuple[StatedKind, int], list[str]] = {}
     for pair in a.pairs:
         twin = b.mechanism.pair_by_name.get(pair.name)
@@ -324,7 +324,7 @@ def _extras(
     unstated: dict[tuple[StatedKind, int], list[str]],
     limits: Tolerances,
 ) -> Iterator[Difference]:
-    """Yield a difference of the rotor or the spring of a joint, or note which side has no place for it."""
+    """Yield a difference of the rotor or the spring of a joint, or note the side that cannot state it."""
     ours, theirs = values[0].get(name), values[1].get(there)
     if ours is None and theirs is None:
         return
@@ -374,7 +374,7 @@ def _unstated(kind: StatedKind, side: int, joints: list[str], sides: tuple[Side,
 
 
 def _whole(sides: tuple[Side, Side]) -> Iterator[NotCompared]:
-    """Yield what scenes state besides the robot, which is not compared."""
+    """Yield the contents of scenes besides the robot, which are not compared."""
     scenes = [side.scene for side in sides]
     entries = [
         (field, noun, [len(getattr(s, field)) for s in scenes]) for field, noun in _NOT_COMPARED.items()
@@ -396,7 +396,7 @@ def _whole(sides: tuple[Side, Side]) -> Iterator[NotCompared]:
 
 
 def _left_out(scene: Scene) -> Iterator[tuple[str, str, str]]:
-    """Yield what a reader leaves out: whose it is or what it is, what is told of it, and its values."""
+    """Yield the elements that a reader leaves out: owner or kind, description, and values."""
     for defect in scene.defects:
         if defect.code in _UNREAD:
             name = defect.element or defect.message.partition(" (")[0]
@@ -404,7 +404,7 @@ def _left_out(scene: Scene) -> Iterator[tuple[str, str, str]]:
 
 
 def _unread(sides: tuple[Side, Side]) -> Iterator[NotCompared]:
-    """Yield what readers leave out of either file, and where that differs."""
+    """Yield the elements that readers leave out of either file, and differences between them."""
     parts = [set(_left_out(side.scene)) for side in sides]
     if not any(parts):
         return
@@ -424,7 +424,7 @@ def _unread(sides: tuple[Side, Side]) -> Iterator[NotCompared]:
 def compare_bodies(
     a: Merged, b: Merged, found: Matching, T: dict[str, Pose], limits: Tolerances
 ) -> Iterator[Found]:
-    """Yield what differs between the bodies of two models."""
+    """Yield the differences between the bodies of two models."""
     for name, there in found.bodies.items():
         ours, theirs = a.frames[name], b.frames[there]
         yield from _frames(a, b, name, there, T[name], limits)
@@ -511,7 +511,7 @@ def _frames(a: Merged, b: Merged, name: str, there: str, T: Pose, limits: Tolera
 
 
 def _on_the_ground(a: Merged, b: Merged, T: Pose, limits: Tolerances) -> Iterator[Found]:
-    """Yield what differs between links fixed to the ground: they do not move, and load only what fixes them."""
+    """Yield the differences between links fixed to the ground: they do not move, and load only their fixture."""
     for link, X in a.frames[WORLD].items():
         if link == WORLD or link not in b.frames[WORLD] or a.links[link].massless or b.links[link].massless:
             continue

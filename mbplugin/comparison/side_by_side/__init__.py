@@ -75,7 +75,7 @@ _SMALL_MOMENT = 0.001
 
 
 class _Engine(NamedTuple):
-    """How an engine is asked: its name, the function and what it imports, and how to install that."""
+    """An engine: its name, its function, the package that it imports, and the command that installs it."""
 
     name: str
     function: str
@@ -285,7 +285,7 @@ def _pyramid(contact: Contact, gravity: Array) -> list[Array]:
 
 
 def _ours(model: Scene | Mechanism, instant: Instant, system: System) -> Answer:
-    """Return our wrenches in world axes, NaN in what nothing determines."""
+    """Return our wrenches in world axes; NaN in undetermined components."""
     if isinstance(model, Scene):
         state = State(instant.q, np.zeros_like(instant.qd))
         model = replace(
@@ -316,7 +316,7 @@ def _ours(model: Scene | Mechanism, instant: Instant, system: System) -> Answer:
 
 
 def _ask(name: str, instant: Instant) -> Answer:
-    """Return the answer of an engine in a process of its own, or the reason for none."""
+    """Return the answer of an engine, run in a child process, or the reason why there is none."""
     engine = ENGINES[name]
     if find_spec(engine.package) is None:
         return Answer(engine.name, reason=f"{engine.name} is not installed ({engine.remedy})")
@@ -784,12 +784,12 @@ class SideBySide(Result):
 
     @cached_property
     def largest_unique_difference(self) -> float:
-        """The largest difference in a unique component, as a fraction of what acts in its joint."""
+        """The largest difference in a unique component, as a fraction of the load of its joint."""
         return max((float(j.difference[j.unique].max(initial=0.0)) for j in self.joints), default=0.0)
 
     @cached_property
     def largest_undetermined_difference(self) -> float:
-        """The largest difference in a non-unique component, as a fraction of what acts in its joint."""
+        """The largest difference in a non-unique component, as a fraction of the load of its joint."""
         return max((float(j.difference[~j.unique].max(initial=0.0)) for j in self.joints), default=0.0)
 
 

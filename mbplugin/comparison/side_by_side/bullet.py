@@ -35,7 +35,7 @@ _NOTE = (
 
 
 def bullet_wrenches(instant: Instant) -> Answer:
-    """Return the joint wrenches of PyBullet at an instant; call it in a process of its own.
+    """Return the joint wrenches of PyBullet at an instant; call it in a child process.
 
     Its sensors are wrong where bodies turn, though its accelerations are right. In a motion it takes some
     steps, and its forces are read at rest, with the inertia forces of the accelerations that it took as loads.

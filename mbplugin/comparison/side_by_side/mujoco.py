@@ -22,7 +22,7 @@ _HARDER = 0.01
 
 
 def mujoco_wrenches(instant: Instant) -> Answer:
-    """Return the joint wrenches of MuJoCo at an instant; call it in a process of its own."""
+    """Return the joint wrenches of MuJoCo at an instant; call it in a child process."""
     import mujoco
 
     version = str(mujoco.__version__)
@@ -56,7 +56,7 @@ def _missing(instant: Instant) -> str:
 
 
 def _spec(mujoco: Any, instant: Instant, parts: list[Part]) -> Any:
-    """Return the model: every body at its place, with axes of the world."""
+    """Return the model: every body at its position, with axes of the world."""
     spec = mujoco.MjSpec()
     spec.option.gravity = instant.mech.gravity
     spec.option.iterations, spec.option.tolerance = _ITERATIONS, 0.0

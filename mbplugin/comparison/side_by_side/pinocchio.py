@@ -22,7 +22,7 @@ _RESIDUAL = 1e-3
 
 
 def pinocchio_wrenches(instant: Instant) -> Answer:
-    """Return the joint wrenches of Pinocchio at an instant; call it in a process of its own."""
+    """Return the joint wrenches of Pinocchio at an instant; call it in a child process."""
     import pinocchio as pin
 
     version = str(pin.__version__)
@@ -62,7 +62,7 @@ def _branch_by_branch(parts: list[Part]) -> list[Part]:
 
 
 class _Tree:
-    """The parts as joints of Pinocchio with axes of the world, and what fixes parts to each other."""
+    """The parts as joints of Pinocchio with axes of the world, and the constraints between parts."""
 
     def __init__(self, pin: Any, instant: Instant) -> None:
         self.pin, self.instant = pin, instant
@@ -123,7 +123,7 @@ class _Tree:
         return self.pin.RigidConstraintModel(kind, self.model, first, at, second, place, frame)
 
     def solved(self) -> tuple[dict[str, Array], float]:
-        """Return the wrench (6,) of each pair on its successor, world axes, and what freely moving joints carry."""
+        """Return the wrench (6,) of each pair on its successor, world axes, and the loads of freely moving joints."""
         pin, model = self.pin, self.model
         data, q = model.createData(), pin.neutral(model)
         v = np.array(self.rates, dtype=float)
@@ -142,7 +142,7 @@ class _Tree:
         return self._wrenches(q, v, a, outer, datas)
 
     def _loads(self) -> Any:
-        """Return all loads as forces on joints, at their places."""
+        """Return all loads as forces on joints, at their positions."""
         pin = self.pin
         outer = pin.StdVec_Force()
         outer.extend([pin.Force.Zero() for _ in range(self.model.njoints)])
@@ -158,7 +158,7 @@ class _Tree:
     def _wrenches(
         self, q: Array, v: Array, a: Array, outer: Any, datas: Any
     ) -> tuple[dict[str, Array], float]:
-        """Return the wrench (6,) of each pair, and what is left along freedoms, as a fraction of the largest.
+        """Return the wrench (6,) of each pair, and the rest along freedoms, as a fraction of the largest.
 
         Parameters
         ----------

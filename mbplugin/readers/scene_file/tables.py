@@ -131,7 +131,8 @@ class BodyTable(Table):
 
 
 class ShapeTable(Table):
-    """``[[shape]]``: what a body looks like, or touches with: a box, sphere, cylinder, capsule, plane, mesh or hull."""
+    """``[[shape]]``: the look or contact surface of a body: a box, sphere, cylinder, capsule, plane, mesh or hull.
+    """
 
     body: Name = Field(description="that has it; 'world' for the ground")
     role: Literal["visual", "collision"] = Field(
@@ -400,7 +401,7 @@ class MisfitTable(Table):
 
 
 class LimitTable(Table):
-    """``[[limit]]``: of what misfits may load a joint with: its force (N), or one component (N, N·m)."""
+    """``[[limit]]``: the largest load of a joint by misfits: its force (N), or one component (N, N·m)."""
 
     joint: Name = Field(description="a pair or closure")
     value: Positive = Field(description="N, or N·m of a moment")

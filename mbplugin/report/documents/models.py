@@ -45,7 +45,7 @@ _SixTruths = Annotated[list[bool], Field(min_length=6, max_length=6)]
 
 
 class ViewOutput(Document):
-    """What was shown or drawn."""
+    """A view of a robot in a window, or its picture."""
 
     source: str = key("the FILE as it was given")
     model: Model

@@ -185,7 +185,7 @@ _TYPES: dict[str, Callable[[Any], bool]] = {
 
 
 class _Untitled(GenerateJsonSchema):
-    """Schemas without what repeats their keys: titles, and the default of a key that may be missing."""
+    """Schemas without the parts that repeat their keys: titles, and the default of a key that may be missing."""
 
     def field_title_should_be_set(self, schema: Any) -> bool:
         return False
@@ -227,7 +227,7 @@ def key(
 
 
 class _Object(dict[str, Any]):
-    """An object that a part has made, and the part: it knows what the keys mean."""
+    """An object that a part has made, and the part, which knows the meaning of its keys."""
 
     part: type[Part]
 

@@ -102,7 +102,7 @@ class JointBrake(_Law):
 
 
 class EffortLimits(Part):
-    """Joints whose effort limit stands for what is not stated, and those whose brake grips at once."""
+    """Joints whose effort limit replaces missing values, and those whose brake engages at the signal."""
 
     brakes: list[str]
     ramps: list[str] = key("decelerations")
@@ -112,7 +112,7 @@ class EffortLimits(Part):
 
 
 class ToolChoice(Part):
-    """The point of which speed and way are computed."""
+    """The point whose speed and path are computed."""
 
     body: str
     point: Three = key("link frame, m")

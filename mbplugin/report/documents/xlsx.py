@@ -89,7 +89,7 @@ def openpyxl_module() -> Any:
 
 
 class _Tables:
-    """The tables of a document, by the path of their key, and what the keys mean."""
+    """The tables of a document, by the path of their key, and the meaning of the keys."""
 
     def __init__(self) -> None:
         self.rows: dict[str, list[Row]] = {_FACTS: []}

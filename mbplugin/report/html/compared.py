@@ -82,7 +82,7 @@ def agreement_section(chapter: Chapter) -> Html | None:
 
 
 def _checks(found: Agreement) -> Html:
-    """Return the table of checks of each motion by itself."""
+    """Return the table of the internal checks of each motion."""
     rows = [
         element(
             "tr",

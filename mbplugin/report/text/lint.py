@@ -306,7 +306,7 @@ def _of_base(analysis: Analysis) -> str:
 
 
 def _brief(report: Report, width: int, among: int) -> Iterator[Line]:
-    """Yield the first screen of a report, and the answers for the groups that were asked for."""
+    """Yield the first screen of a report, and the answers for requested groups."""
     yield from overview_lines(report, width, among)
     if report.analysis is not None:
         yield from _groups(report.analysis, width)
@@ -603,7 +603,7 @@ def _gap(gap: float) -> str:
 
 
 def fix_lines(reports: Sequence[Report], width: int, *, unsafe: bool = True) -> Iterator[Line]:
-    """Yield a heading with the numbers, a line on each mended finding, and the reasons for what was not mended.
+    """Yield a heading with the numbers, a line on each mended finding, and the reasons why others were not mended.
 
     Without ``unsafe`` the heading names the rules among the rest that have an unsafe fix.
     """

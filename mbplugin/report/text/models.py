@@ -449,7 +449,7 @@ def close_lines(
 
 
 def _copy_or_anew(found: Closing) -> str:
-    """Return a sentence that a file in its original format is a copy, or why it was written anew; else empty."""
+    """Return a sentence that a file in its original format is a copy, or why it was written again; else empty."""
     written = found.written
     if written.copy_of is not None:
         changed = sum(one.was != one.type for one in found.closures) + len(found.changes)
