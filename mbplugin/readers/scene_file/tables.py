@@ -131,8 +131,7 @@ class BodyTable(Table):
 
 
 class ShapeTable(Table):
-    """``[[shape]]``: the look or contact surface of a body: a box, sphere, cylinder, capsule, plane, mesh or hull.
-    """
+    """``[[shape]]``: the look or contact surface of a body: a box, sphere, cylinder, capsule, plane, mesh or hull."""
 
     body: Name = Field(description="that has it; 'world' for the ground")
     role: Literal["visual", "collision"] = Field(

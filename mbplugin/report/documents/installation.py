@@ -16,8 +16,8 @@ class _Package(Part):
     name: str = key("what pip installs")
     extras: list[str] = key("the extras that need it; empty of the core, and of what no extra has")
     installed: bool
-    version: str = key("empty where it is not installed, or states none")
-    works: bool = key("whether it can be imported, and does what it is tried with")
+    version: str = key("empty if it is not installed, or states none")
+    works: bool = key("whether it can be imported, and passes its trial")
     reason: str = key("why it does not work; empty where it does")
 
 
@@ -25,7 +25,7 @@ class _Extra(Part):
     name: str
     works: bool
     lacks: list[str] = key("its packages that are not installed, or do not work")
-    install: str = key("the command that installs them; empty where nothing is lacking")
+    install: str = key("the command that installs them; empty if nothing is missing")
 
 
 class _Cache(Part):
@@ -39,7 +39,7 @@ class _Cache(Part):
 
 class _Facility(Part):
     works: bool
-    what: str = key("version or place; the reason where it does not work")
+    what: str = key("version or location; the reason if it does not work")
 
 
 class DoctorOutput(Document):
@@ -55,7 +55,7 @@ class DoctorOutput(Document):
     caches: list[_Cache] = key("empty where this user has no folder for them")
     git: _Facility
     display: _Facility
-    browser: _Facility = key("what prints a PDF")
+    browser: _Facility = key("the program that prints a PDF")
 
 
 def doctor_document(found: Installation) -> dict[str, Any]:
@@ -82,7 +82,7 @@ class _NewFile(Part):
     name: str = key("relative to the root")
     text: str
     exists: bool = key("whether there is one already, which is left alone")
-    addition: str = key("what to add to the one that exists; empty where it has all")
+    addition: str = key("lines to add to the existing file; empty if it has all")
 
 
 class InitOutput(Document):

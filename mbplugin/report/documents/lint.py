@@ -102,7 +102,7 @@ class _Mobility(Part):
 
 class _ComponentVerdict(Part):
     name: str
-    unique: bool | None = key("null where the method does not tell")
+    unique: bool | None = key("null where the method does not decide it")
 
 
 class _ConstraintVerdict(Part):
@@ -112,13 +112,13 @@ class _ConstraintVerdict(Part):
     body_a: str
     body_b: str
     reaction: Uniqueness
-    indeterminate_dim: Count | None = key("null where the method does not tell")
+    indeterminate_dim: Count | None = key("null where the method does not decide it")
     components: list[_ComponentVerdict]
     open_force: OpenForce
     open_moment: OpenMoment
     B_norm: Size | None = key(
         "Frobenius norm of B_X of wojtyra2013 (27), in characteristic lengths; 0 where the reaction is unique, "
-        "null where the method does not tell",
+        "null where the method does not decide it",
         optional=True,
     )
     point: Three | None = key("origin of S in the world, m; null for no pair")
@@ -156,7 +156,7 @@ class _MisfitLoad(Part):
     component: str
     unit: ReactionUnit
     value: float | None = key("on the successor; null where no compliance limits it")
-    source: ReactionSource | None = key("what determines it; null where no compliance limits it")
+    source: ReactionSource | None = key("the source that determines it; null where no compliance limits it")
 
 
 class _MisfitEffect(Part):
@@ -173,7 +173,9 @@ class _MisfitEffect(Part):
 
 class _LoopMisfits(Part):
     constraints: list[str] = key("that a misfit loads")
-    effects: list[_MisfitEffect] = key("of each component of the closing constraints, the dearest first")
+    effects: list[_MisfitEffect] = key(
+        "of each component of the closing constraints, the most expensive first"
+    )
 
 
 class _MisfitCost(Part):
@@ -187,12 +189,12 @@ class _MisfitCost(Part):
 class _LoopStiffness(Part):
     constraint: str
     component: str
-    value: float | None = key("N/m or N·m/rad; null where nothing in the loop yields")
+    value: float | None = key("N/m or N·m/rad; null if the loop is rigid")
     unit: ReactionUnit = key("of the load")
 
 
 class _Consequence(Part):
-    after: _MisfitCost | None = key("the largest load that is left; null: misfits cost nothing any more")
+    after: _MisfitCost | None = key("the largest remaining load; null: misfits cost nothing any more")
     given_up: list[_LoopStiffness] = key(
         "of each changed constraint the component in which its loop was stiffest"
     )
@@ -232,14 +234,14 @@ class _Edit(Part):
     start_column: Count = key("from 1, in characters")
     end_line: Count
     end_column: Count = key("of the first character that stays")
-    text: str = key("what takes the place of the range")
+    text: str = key("the replacement of the range")
 
 
 class _Fix(Part):
     applicability: Applicability = key("unsafe: the meaning of the file changes")
     title: str
     edits: list[_Edit]
-    changes: list[str] = key("what changes of the robot, by the comparison of both models")
+    changes: list[str] = key("changes of the robot, by the comparison of both models")
 
 
 class _Finding(Part):
@@ -326,7 +328,7 @@ class _Run(Document):
     self_stresses: list[_SelfStress]
     remedies: list[_Remedy]
     obstacles: list[_Obstacle] = key(
-        "joints that could be made weaker, but for what they do, where no remedy leaves them alone"
+        "joints whose role prevents a weaker type, where every remedy would change them"
     )
     findings: list[_Finding]
     suppressed: list[_SuppressedFinding] = key("findings that the configuration ignores")
@@ -338,14 +340,14 @@ class _Run(Document):
         optional=True,
     )
     consequences: _Consequences | None = key(
-        "with --verbose: what the remedies do to the loads of misfits", optional=True
+        "with --verbose: the effect of the remedies on the loads of misfits", optional=True
     )
     rounding: _MisfitEffect | None = key(
-        "with --verbose: what rounded angles cost together; the misfit is the largest gap that they make",
+        "with --verbose: the loads of all rounded angles together; the misfit is the largest gap that they make",
         optional=True,
     )
     stance: _Stance | None = key(
-        "with --stance: the links on which the robot was taken as standing", optional=True
+        "with --stance: the links on which the robot was assumed to stand", optional=True
     )
     dca: _Dca = key("the divide-and-conquer test, where it was the method", optional=True)
 

@@ -152,7 +152,7 @@ class _Rule(Part):
     severity: Severity
     opt_in: bool | None = key("off by default; --extend-select switches it on", optional=True)
     documentation: str
-    fix: str | None = key("what --fix and --unsafe-fixes do for it; left out if nothing", optional=True)
+    fix: str | None = key("the effect of --fix and --unsafe-fixes; omitted if none", optional=True)
 
     @classmethod
     def of(cls, value: Any = None, **stated: Any) -> dict[str, Any]:
@@ -194,7 +194,7 @@ class _Model(Part):
 
 class _Place(Part):
     file: str
-    line: Count = key("0 where it is not known")
+    line: Count = key("0 if unknown")
 
 
 class _Difference(Part):
@@ -203,7 +203,7 @@ class _Difference(Part):
     element_b: str = key("empty where B has no such element")
     value_a: str
     value_b: str
-    cause: str = key("what probably happened; empty where nothing is obvious")
+    cause: str = key("the probable cause; empty if none is obvious")
     place_a: _Place | None
     place_b: _Place | None
 
@@ -229,10 +229,8 @@ class _NotCompared(Part):
     kind: StatedKind | Literal["scene", "unread"] = key(
         "scene: what a scene adds to the robot; unread: parts of the files that mbplugin does not read"
     )
-    side: Literal["A", "B", ""] = key("the model whose format has no place for it")
-    elements: list[str] = key(
-        "joints of A of which the other one states it; parts that are unread and differ"
-    )
+    side: Literal["A", "B", ""] = key("the model whose format cannot state it")
+    elements: list[str] = key("joints of A for which the other model states it; unread parts that differ")
     text: str
 
 
@@ -266,7 +264,7 @@ class DiffOutput(Recorded):
     differences: list[_Difference]
     normalised: list[_Normalised] = key("legitimate differences, taken away before the comparison")
     not_compared: list[_NotCompared] = key(
-        "what one format has no place for, and what scenes add to the robot; left out where there is nothing",
+        "quantities that one format cannot state, and elements that scenes add to the robot; omitted if none",
         optional=True,
     )
     bodies: dict[str, str] = key("names of A and of B")
@@ -333,10 +331,10 @@ class _ClosureDrift(Part):
 
 class _Drift(Part):
     engine: str
-    version: str = key("empty where it did not run")
+    version: str = key("empty if it did not run")
     step: Size = key("of the engine, s")
     duration: Size = key("s")
-    reason: str = key("why it has no answer; empty with one")
+    reason: str = key("the reason why it has no answer; empty if it has one")
     gap: Size = key("largest of all closures, m")
     turn: Size = key("largest of all closures, rad")
     noise: Size = key("largest of all closures, N")
@@ -351,17 +349,17 @@ class _Drifts(Part):
 
 class _Commanded(Part):
     engine: str
-    version: str = key("empty where it did not run")
-    kind: Literal["command", "torque", "none"] = key("what the driven parts get")
+    version: str = key("empty if it did not run")
+    kind: Literal["command", "torque", "none"] = key("the motion of the driven parts")
     driven: list[str] = key("actuators, or joints where no actuator takes a command")
     angle: Size = key("largest difference of the orientations of a body at the end, rad")
     distance: Size = key("largest distance of a body of both at the end, m")
     body: str = key("the body of the largest one")
-    moved: Size = key("largest way of a body of FILE, m")
+    moved: Size = key("largest distance that a body of FILE moves, m")
     duration: Size = key("s")
     seed: Count = key("of the random commands")
     step: Size = key("of the engine, s", optional=True)
-    reason: str = key("why there is no answer; empty with one")
+    reason: str = key("the reason why there is no answer; empty if there is one")
 
 
 class _Loss(Part):
@@ -387,8 +385,8 @@ class CloseOutput(Recorded):
     driven: list[str] = key("joints that stay in the tree")
     closures: list[_Closure]
     changes: list[_Change] = key("other joints with a new type")
-    held: list[str] = key("what is written in another way than in FILE, with the same motion")
-    left_out: list[str] = key("what the format has no place for")
+    held: list[str] = key("elements written in another way than in FILE, with the same motion")
+    left_out: list[str] = key("elements that the format cannot state")
     losses: list[_Loss] = key("the same with its kind", optional=True)
     refused: list[LossKind] = key(
         "kinds of losses that --allow-loss does not name: the exit code is 1", optional=True
@@ -428,9 +426,9 @@ def close_document(
 
 class _Engine(Part):
     engine: str
-    version: str = key("empty where it did not run")
+    version: str = key("empty if it did not run")
     answers: bool
-    reason: str = key("why it has no answer; empty with one")
+    reason: str = key("the reason why it has no answer; empty if it has one")
 
 
 class _Joint(Part):
@@ -444,7 +442,7 @@ class _Joint(Part):
     unique: _SixTruths = key("whether the rigid model determines each component")
     agrees: _SixTruths = key("whether the engines differ by less than 1 % of size")
     wrenches: dict[str, _SixOrNull] = key(
-        "by engine: force (N) and moment (N·m) on the successor; null in ours where nothing determines it"
+        "by engine: force (N) and moment (N·m) on the successor; null in ours where undetermined"
     )
     spread: Six = key("largest difference between two engines, N and N·m")
     size: Six = key("largest force and moment of any engine in this joint, at least 1 % of the model's")
@@ -471,10 +469,10 @@ class EnginesOutput(Recorded):
     qd: dict[str, float]
     held: list[str]
     assumed_held: list[str] = key(
-        "those of them that the file gives no drive, held as the load would move them", optional=True
+        "held joints that have no drive in the file, and that the load would move", optional=True
     )
     assumed_fixed: list[str] = key(
-        "roots that are taken as fixed to the ground", read="mechanism.assumed_fixed", optional=True
+        "roots that are assumed to be fixed to the ground", read="mechanism.assumed_fixed", optional=True
     )
     stance: StancePart | None = key(
         "links on which the robot stands; contact forces that balance it are loads", optional=True
@@ -482,7 +480,7 @@ class EnginesOutput(Recorded):
     degree_of_redundancy: Count = key("with the held joints")
     agrees: bool = key("whether all engines have the same value of every component that is unique")
     largest_unique_difference: Size = key("as a fraction of size")
-    largest_undetermined_difference: Size = key("as a fraction of size, of what is not unique")
+    largest_undetermined_difference: Size = key("as a fraction of size, of the non-unique components")
     engines: list[_Engine]
     joints: list[_Joint]
     notes: list[str]

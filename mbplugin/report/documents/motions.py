@@ -79,7 +79,7 @@ class _Request(Part):
 
 class _Energy(Part):
     kinetic: Series = key("J")
-    potential: Series = key("J; gravity has none at the origin of the world")
+    potential: Series = key("J; that of gravity is zero at the world origin")
     dissipated: Series = key("work lost in dampers and friction since the start, J")
     applied: Series = key("work done by loads, torques and controllers, J")
     driven: Series = key("work done by drivers, J")
@@ -160,8 +160,8 @@ class SimulateOutput(Recorded):
     qdd: _SeriesByName = key("rad/s² and m/s², by joint rate")
     momentum: _SeriesByName = key("M(q) q̇, N·m·s and N·s, by joint rate", optional=True)
     energy: _Energy
-    active: list[list[str]] = key("what held besides the constraints, by segment")
-    segment: list[Count] = key("which entry of active held at each sample")
+    active: list[list[str]] = key("active locks, brakes and frictions besides the constraints, by segment")
+    segment: list[Count] = key("the index into active at each sample")
     independent: list[_Leading] = key(
         "the independent joint rates from a time on, of formulations closing and partitioning", optional=True
     )
@@ -169,7 +169,7 @@ class SimulateOutput(Recorded):
     events: list[_MotionEvent]
     reactions: dict[str, _PairReaction] = key("of the requested pairs")
     statistics: dict[str, float]
-    assumed: list[str] = key("what brakes leave out, one sentence for each joint", optional=True)
+    assumed: list[str] = key("joints without a brake, one sentence each", optional=True)
     of_effort: EffortLimits = key("brakes that are not stated", optional=True)
     motion_range: _MotionRange | None = key(
         "accelerations that are possible where it first slides, if the motion is not unique", optional=True
@@ -226,9 +226,9 @@ class _Comparison(Part):
     element: str = key("a body, joint or coordinate")
     unit: str
     deviation: Size = key(
-        "between PyBullet and us; of what depends on the step, PyBullet extrapolated to step zero"
+        "between PyBullet and us; values that depend on the step are extrapolated to step zero"
     )
-    bound: Size = key("what the deviation may be")
+    bound: Size = key("the bound of the deviation")
     agrees: bool
     errors: list[Size] = key("largest deviation at each of the steps")
     orders: Series
@@ -238,8 +238,8 @@ class _Comparison(Part):
 class _Check(Part):
     program: Program
     name: str
-    value: Size = key("by how much it is off")
-    bound: Size = key("by how much it may be off")
+    value: Size = key("its deviation")
+    bound: Size = key("the largest deviation allowed")
     unit: str
     passes: bool
 
@@ -284,17 +284,15 @@ class CrosscheckOutput(Recorded):
     tolerance: Size = key("relative rank tolerance of our motion", optional=True)
     engine: EngineName = key("the engine of what follows", optional=True)
     version: str = key("of the engine", optional=True)
-    second: _Second | None = key("the same motion in the other engine, where both are asked", optional=True)
+    second: _Second | None = key("the same motion in the other engine, if both are used", optional=True)
     steps: list[Size] = key("the engine's steps, s, each half of the one before")
     orders: list[float | None] = key(
         "observed orders of all coordinates together, one for each halving; null where the engine's"
         " motion leaves all bounds"
     )
     solver: _Solver = key(read="settings")
-    rows: list[_Comparison] = key("the model first, then what needs no step, then the motion")
-    checks: list[_Check] = key(
-        "of each motion alone, where the motions do not agree: what there is for and against each"
-    )
+    rows: list[_Comparison] = key("the model first, then the checks without a step, then the motion")
+    checks: list[_Check] = key("evidence for and against each motion, if the motions do not agree")
     curves: _Curves | None
     notes: list[str]
 
@@ -324,10 +322,12 @@ class _ComponentReaction(Part):
     name: str
     unit: ReactionUnit
     unique: bool = key("whether the rigid model determines it")
-    value: float | None = key("on the successor; null where nothing determines it")
-    source: ReactionSource | None = key("what determines the value: model, stiffness or inequalities")
+    value: float | None = key("on the successor; null where undetermined")
+    source: ReactionSource | None = key(
+        "the source that determines the value: model, stiffness or inequalities"
+    )
     sigma: Size | None = key(
-        "standard deviation for the stated tolerances; left out where none is stated or nothing determines it",
+        "standard deviation for the stated tolerances; omitted if none is stated or it is undetermined",
         optional=True,
     )
     lower: float | None = key(
@@ -337,7 +337,7 @@ class _ComponentReaction(Part):
     )
     upper: float | None = key("largest such value", optional=True)
     bounded_by: list[str] = key(
-        "what decides these bounds: CONTACT.cn, CONTACT.friction or JOINT.effort", optional=True
+        "the limits that decide these bounds: CONTACT.cn, CONTACT.friction or JOINT.effort", optional=True
     )
 
 
@@ -346,7 +346,7 @@ class _WorldWrench(Part):
     point: Three = key("where it acts, world, m")
     wrench: _SixOrNull = key("force (N) and moment (N·m) there; null where not determined")
     sources: Annotated[list[ReactionSource | None], Field(min_length=6, max_length=6)] = key(
-        "what determines each of the six"
+        "the source that determines each of the six"
     )
 
 
@@ -363,7 +363,7 @@ class _ConstraintReaction(Part):
         "force (N) and moment (N·m) on the successor at the origin of S, axes of P"
     )
     components: list[_ComponentReaction]
-    null_directions: list[list[Weight]] = key("changes, N and N·m, that the rigid model does not notice")
+    null_directions: list[list[Weight]] = key("changes, N and N·m, that the rigid model leaves open")
     shared_with: list[str] = key("constraints that change with it")
     R_WJ: Matrix | None = key(
         "rows of the rotation whose columns are the axes of P in the world; a drive's or lock's joint"
@@ -408,12 +408,12 @@ class _Section(Part):
 
 class _Estimate(Part):
     body: str
-    beam: Count = key("which beam of the body's frame")
+    beam: Count = key("the beam of the body's frame")
     section: _Section
     material: str
     shapes: list[str]
     length: Size = key("m")
-    stations: Count = key("slices that met the shapes; 0: their bounding box")
+    stations: Count = key("slices that cut the shapes; 0: their bounding box was used")
 
 
 class _LabelledComponent(Part):
@@ -444,7 +444,7 @@ class _ActuatorForce(Part):
 class _Actuation(Part):
     mobility: Count
     forces: list[_ActuatorForce]
-    free: list[str] = key("actuators whose force may be chosen at will")
+    free: list[str] = key("actuators whose force is free to choose")
     shares: list[list[float]] = key(
         "forces of all actuators, by row, per unit of each free one, by column; they move nothing"
     )
@@ -474,13 +474,13 @@ class _Standing(Part):
     friction_factor: Size | None = key("on all coefficients of friction, with which the contacts just hold")
     smallest_friction: Size | None = key("that holds, if all contacts state the same coefficient")
     load_factor: Size | None = key("to which the stated loads can grow; null without loads or without limit")
-    load_limited_by: list[str] = key("what is met there: CONTACT.cn or CONTACT.friction")
+    load_limited_by: list[str] = key("the limit reached there: CONTACT.cn or CONTACT.friction")
     sideways: Size | None = key(
         "smallest load, in proportion to the masses and relative to the weight, at which a contact opens or slips"
     )
     sideways_direction: Three | None = key("of that load, world axes, the weakest of sixteen")
     sideways_limited_by: list[str] = key(
-        "what is met there: CONTACT.cn where it tips, CONTACT.friction where it slips"
+        "the limit reached there: CONTACT.cn if it tips, CONTACT.friction if it slips"
     )
 
 
@@ -495,7 +495,7 @@ class _LargestLoad(Part):
     value: Size | None = key("the largest at the instants where it is determined")
     time: float | None = key("when, s")
     stated: bool = key("whether stated stiffness determines it at some instant")
-    open_instants: Count = key("at which nothing determines it")
+    open_instants: Count = key("instants at which nothing determines it")
     bound: Size | None = key("no possible value is larger at those instants; null if nothing bounds it")
     bound_time: float | None = key("when the bound is largest, or first missing, s")
 
@@ -516,14 +516,14 @@ class ReactionsOutput(Recorded):
     mode: Mode
     gravity: Three = key("m/s², world axes", read="mechanism.gravity")
     assumed_fixed: list[str] = key(
-        "roots that are taken as fixed to the ground", read="mechanism.assumed_fixed", optional=True
+        "roots that are assumed to be fixed to the ground", read="mechanism.assumed_fixed", optional=True
     )
     q: ByName = key("the closed pose, rad and m")
     qd: ByName = key("rates that agree with the constraints, rad/s and m/s")
     qdd: ByName = key("accelerations that agree with the constraints, rad/s² and m/s²")
     held: list[str] = key("joints held besides drivers and locks")
     assumed_held: list[str] = key(
-        "those of them that the file gives no drive, held as the load would move them", optional=True
+        "held joints that have no drive in the file, and that the load would move", optional=True
     )
     tolerance: Size = key("relative rank tolerance")
     degree_of_redundancy: Count = key("with the held joints")
@@ -531,9 +531,9 @@ class ReactionsOutput(Recorded):
     families: list[_Family]
     stated: list[str] = key("pairs and bodies whose stated stiffness was used")
     estimated: list[_Estimate]
-    unresolved: list[_LabelledComponent] = key("components that nothing determines")
+    unresolved: list[_LabelledComponent] = key("undetermined components")
     stiffness_missing: _MissingStiffness = key(
-        "what needs a stiffness before the unresolved components have values; never the ground",
+        "elements that need a stiffness before the unresolved components have values; never the ground",
         read="missing",
     )
     misfit_sigma: dict[str, Size] = key(

@@ -334,8 +334,8 @@ class KeyChange(Part):
     changed: Count = key("values that differ by more than a millionth of the largest under the key")
     count: Count = key("values under the key")
     where: str = key("the entry of the largest difference; empty where the key is there once")
-    old: _Scalar = key("there; null where the earlier report has none")
-    new: _Scalar = key("there; null where this report has none")
+    old: _Scalar = key("its value there; null if the earlier report has none")
+    new: _Scalar = key("its value there; null if this report has none")
     relative: float | None = key("(new − old)/|old|; null for what is not a number, and for an old zero")
 
 

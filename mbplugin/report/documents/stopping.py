@@ -78,9 +78,9 @@ else:
 
 
 #: Keys that several documents have.
-_TOOL_CHOICE: Any = key("of which point speed and way are computed, and why", optional=True)
+_TOOL_CHOICE: Any = key("the point whose speed and path are computed, and the reason", optional=True)
 _OF_EFFORT: Any = key("brakes and decelerations that are not stated", optional=True)
-_SEARCHES: Any = key("how much of the search was done in its time", optional=True)
+_SEARCHES: Any = key("the share of the search that was completed in time", optional=True)
 
 
 class JointBrake(_Law):
@@ -106,9 +106,11 @@ class EffortLimits(Part):
 
     brakes: list[str]
     ramps: list[str] = key("decelerations")
-    delays: list[str] = key("brakes of which no time is stated: they grip with the signal", optional=True)
-    taken: list[str] = key("what else is assumed of the robot", optional=True)
-    holding: bool = key("whether the brakes only hold what stated ramps have led to rest", optional=True)
+    delays: list[str] = key("brakes without a stated time: they engage at the signal", optional=True)
+    taken: list[str] = key("further assumptions about the robot", optional=True)
+    holding: bool = key(
+        "whether the brakes only hold joints that stated ramps have brought to rest", optional=True
+    )
 
 
 class ToolChoice(Part):
@@ -164,7 +166,7 @@ class _JointStop(Part):
     braking_time: float
     reaction_travel: float
     braking_travel: float
-    back: float = key("how far it has come back")
+    back: float = key("distance moved back")
     brake_energy: float = key("J")
     stopped: bool
     time: Size = key("s")
@@ -235,7 +237,7 @@ class _AxisPeaks(Part):
     brake: _PeakLoad
     friction: _PeakLoad
     shared: bool = key(
-        "whether brake is more than this brake can carry: one way to share what several hold together",
+        "whether brake is more than this brake can carry: one way to share a load that several hold together",
         optional=True,
     )
 
@@ -243,13 +245,13 @@ class _AxisPeaks(Part):
 class _PeakWrench(Part):
     pair: str
     role: PairRole
-    force: Size = key("N; all that passes through the pair: bearing, drive, brake, friction")
-    moment: Size = key("N·m; all that passes through the pair")
+    force: Size = key("N; the whole force through the pair: bearing, drive, brake, friction")
+    moment: Size = key("N·m; the whole moment through the pair")
     force_time: float
     moment_time: float
     components: Six = key("largest sizes of tx ty tz rx ry rz, N and N·m")
-    structural_force: Size = key("N; what the bearing carries, nothing along the freedoms")
-    structural_moment: Size = key("N·m; what the bearing carries")
+    structural_force: Size = key("N; the force on the bearing, without the part along the freedoms")
+    structural_moment: Size = key("N·m; the moment on the bearing")
     structural_force_time: float
     structural_moment_time: float
     axis: _AxisPeaks | None = key("about or along the axis of a pair with one freedom")
@@ -267,7 +269,7 @@ class EstopOutput(Recorded):
     outcome: StopOutcome
     falls: bool = key("whether nothing holds the robot, so that its distances mean nothing", optional=True)
     time: Size = key("from the signal to rest, s")
-    reaction_time: Size = key("until the first brake grips or drive leads, s")
+    reaction_time: Size = key("until the first brake engages or drive ramps, s")
     braking_time: float = key("s")
     q_end: ByName = key("rad, m")
     joints: list[_JointStop]
@@ -291,7 +293,7 @@ class EstopOutput(Recorded):
         read="scenario.rest_speed",
         optional=True,
     )
-    slowing: list[str] = key("rates that only slow down, as nothing but damping brakes them", optional=True)
+    slowing: list[str] = key("rates that only slow down, because only damping brakes them", optional=True)
     notes: list[str]
 
 
@@ -359,7 +361,7 @@ class _OutcomeCount(Part):
 
 
 class _Searches(Part):
-    complete: Count = key("that came to their end; the values of the others are the worst so far")
+    complete: Count = key("completed searches; the values of the others are the worst so far")
     planned: Count = key("one for each value")
     max_seconds: Size = key("of computing, s, that all together may take")
 
@@ -393,7 +395,7 @@ class WorstStopOutput(Recorded):
     found: list[_Worst]
     failed: list[_FailedBrake] = key("the worst stops again, with one brake that fails")
     assumptions: list[str]
-    of_effort: EffortLimits = key("brakes that nobody stated")
+    of_effort: EffortLimits = key("brakes that are not stated")
     tool_choice: ToolChoice = _TOOL_CHOICE
 
 
@@ -411,7 +413,7 @@ class _Term(Part):
     value: Size = key("unit")
     unit: TermUnit
     origin: TermOrigin = key("by the user, from the stop, or from other terms")
-    source: str = key("which stop, or which formula")
+    source: str = key("the stop, or the formula")
 
 
 class _Stop(Part):
@@ -425,7 +427,8 @@ class _Stop(Part):
     of_effort: EffortLimits = _OF_EFFORT
     tool_choice: ToolChoice = _TOOL_CHOICE
     unbounded: list[str] = key(
-        "what measured stops do not determine, and why calibrated stops have no upper bound", optional=True
+        "parameters that measured stops do not determine, and reasons why calibrated stops have no upper bound",
+        optional=True,
     )
     file: str
     sha256: str = key("of the file")
@@ -516,7 +519,7 @@ class _MeasuredRow(ComparedRow):
     time_bound: Size | None = key("upper bound of the computed time, s", optional=True)
     distance_bound: Size | None = key("upper bound of the computed distance, unit", optional=True)
     covered: bool = key("took no longer and went no farther than computed, or than the upper bounds")
-    far: bool = key("is computed more than half longer or farther than measured", optional=True)
+    far: bool = key("whether the computed value exceeds the measured one by more than half", optional=True)
 
 
 class _MeasuredStops(Part):
@@ -542,9 +545,10 @@ class StopTableOutput(Recorded):
     tool_choice: ToolChoice = _TOOL_CHOICE
     share: Size = key("of the upper bounds: at least this share of such stops is below", optional=True)
     confidence: Size = key("of the upper bounds", optional=True)
-    bound_sentence: str = key("what the upper bounds mean; empty where no row has one", optional=True)
+    bound_sentence: str = key("the meaning of the upper bounds; empty if no row has one", optional=True)
     unbounded: list[str] = key(
-        "what measured stops do not determine, and why calibrated rows have no upper bound", optional=True
+        "parameters that measured stops do not determine, and reasons why calibrated rows have no upper bound",
+        optional=True,
     )
     rows: list[_TableRow]
     unrested: str = key("which stops do not end at rest, and how they end; empty where all do", optional=True)
@@ -572,7 +576,7 @@ class Bound(Part):
     rank: Count = key("of the bound among the values, 1 for the largest; 0 where there are too few")
     count: Count = key("values")
     infinite: Count = key("values of stops that did not come to rest or met a limit")
-    required: Count = key("the fewest values whose largest one is such a bound")
+    required: Count = key("the smallest number of values whose largest one is such a bound")
     largest: Size | None = key("value; null where it is infinite")
     share_of_largest: Size = key("of all stops that have no larger value than largest, with this confidence")
 
@@ -645,7 +649,7 @@ class SweepOutput(Recorded):
     outcomes: list[_SweepOutcomeCount]
     quantities: list[_Quantity] = key("of the stops that come to rest")
     bounds: list[_Bound] = key("of each quantity by itself", optional=True)
-    cases: list[_Case] = key("what the worst stops, and the first that do not rest, start from")
+    cases: list[_Case] = key("initial states of the worst stops, and of the first that do not come to rest")
     stated: list[str] = key("brakes and ramps, and where they come from", optional=True)
     assumed: list[str]
     of_effort: EffortLimits = key("brakes that are not stated", optional=True)
@@ -732,7 +736,7 @@ class _Joint(Part):
     undetermined: list[list[str]] = key("parameters of which only a combination is determined")
     notes: list[str]
     margin: _Margin | None = key(
-        "what was added to delay or reaction so that no fitted row took longer or went farther than computed",
+        "time added to delay or reaction, so that no fitted row took longer or went farther than computed",
         optional=True,
     )
 
