@@ -491,7 +491,7 @@ def _work(task: Task, states: _States) -> Array:
         for k, (name, own) in enumerate(zip(joint.pair.kind.free, joint.pair.freedoms, strict=True)):
             laws = _laws(task, joint.pair.name, name, own)
             if laws:
-                parts, rates = _ways(states, joint.q.start + k, joint.qd.start + k)
+                parts, rates = _changes_in_parts(states, joint.q.start + k, joint.qd.start + k)
                 for law, closes in laws:
                     acts = states.time[:-1] >= closes - SAME
                     done[1:] -= np.cumsum(acts * _lost(law, parts, rates))
@@ -521,7 +521,7 @@ def _lost(law: BrakeLaw, parts: Array, rates: Array) -> Array:
     return lost
 
 
-def _ways(states: _States, k: int, n: int) -> tuple[Array, Array]:
+def _changes_in_parts(states: _States, k: int, n: int) -> tuple[Array, Array]:
     """Return the ways of one coordinate in the parts of every interval, and the mean rates there.
 
     Both are (parts, n), by cubics through states and rates.

@@ -460,7 +460,11 @@ def _motions(
         last, finest = runs[k:], 2 ** (k + 3)
         finite = all(np.isfinite(run.q).all() and np.isfinite(run.qd).all() for run in last)
         found = deviations(task, setup.ours, last, h / finest) if finite else []
-        if (_settled(found) and _tells(setup, found)) or not adapt or 2 * finest * sum(task.counts(h)) > most:
+        if (
+            (_settled(found) and _is_conclusive(setup, found))
+            or not adapt
+            or 2 * finest * sum(task.counts(h)) > most
+        ):
             break
         finer = _in_time(task, h, 2 * finest, solver, allowance, engine)
         if not finer:
@@ -514,7 +518,7 @@ def _first_order(orders: Sequence[float]) -> bool:
     return all(FIRST_ORDER[0] <= order <= FIRST_ORDER[1] for order in orders)
 
 
-def _tells(setup: Setup, found: list[Deviations]) -> bool:
+def _is_conclusive(setup: Setup, found: list[Deviations]) -> bool:
     """Return True if the bounds are small relative to the motion, and the errors of first order or too large."""
     if _travel(setup) < _AT_REST:
         return True

@@ -297,7 +297,7 @@ def block_links(
     grounded: bool,
 ) -> tuple[TreeJointRows, ...]:
     """Return the tree joints of a block, outwards; their axes span the twists that their rows leave free."""
-    at = [_place(mech, poses, joint) for joint in tree.joints]
+    at = [_joint_point(mech, poses, joint) for joint in tree.joints]
     W = _own_rows(mech, poses, tree, rows, frame, at)
     inside = frame.mask > 0
     free = _by_shape(W, lambda stack: free_twists(stack, inside))
@@ -343,7 +343,7 @@ def balancing_of(own: Array, arms: Array) -> Array:
     return np.asarray(carries @ np.swapaxes(shifts, 1, 2))
 
 
-def _place(mech: Mechanism, poses: BodyPoses, joint: TreeJoint) -> Array:
+def _joint_point(mech: Mechanism, poses: BodyPoses, joint: TreeJoint) -> Array:
     """Return the point (3,) of a joint, m: the origin of S, or the centre of mass of a floating root."""
     if joint.pair is None:
         return np.asarray(poses.p_WC[mech.body_index[joint.outer]])

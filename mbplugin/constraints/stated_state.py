@@ -181,7 +181,7 @@ def closed_pose(mech: Mechanism, stated: State, *, seed: int = 0) -> tuple[Assem
     units = coordinate_units(mech)
     values = (stated.q, assembly.q, mech.q_names, [unit if unit != "1" else "" for unit in units])
     notes = [
-        _gave_way(n, *values)
+        _change_note(n, *values)
         for n, name in enumerate(mech.q_names)
         if name in stated.given and change[n] > AGREED
     ]
@@ -192,7 +192,7 @@ def closed_pose(mech: Mechanism, stated: State, *, seed: int = 0) -> tuple[Assem
     return assembly, tuple(notes)
 
 
-def _gave_way(n: int, before: Array, after: Array, names: Sequence[str], units: Sequence[str]) -> str:
+def _change_note(n: int, before: Array, after: Array, names: Sequence[str], units: Sequence[str]) -> str:
     """Return a note on a stated value that changed, ``before`` and ``after`` (n,): by rounding or contradiction."""
     change = f"{names[n]} is {after[n]:.8g} in place of {before[n]:.8g}{f' {units[n]}' if units[n] else ''}"
     if abs(after[n] - before[n]) <= rounding_of(before[n]):
@@ -234,7 +234,7 @@ def following_rates(
     change, least = np.abs(rates - qd), _ALONE * float(np.abs(rates).max(initial=0.0))
     values = (qd, rates, mech.qd_names, rate_units(mech))
     notes += [
-        _gave_way(n, *values) for n in np.flatnonzero(given & ~caller & (change > AGREED + least)).tolist()
+        _change_note(n, *values) for n in np.flatnonzero(given & ~caller & (change > AGREED + least)).tolist()
     ]
     moved = np.flatnonzero(~given & (qd != 0) & (change > least))
     if moved.size:

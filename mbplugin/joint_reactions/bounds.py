@@ -459,7 +459,7 @@ def bounds_of(system: System, possible: Possible, wanted: Inequalities) -> Bound
     lower, upper = np.full(m, -np.inf), np.full(m, np.inf)
     bounded_by: dict[int, tuple[str, ...]] = {}
     for stack in possible.forces(wanted):
-        asked = [_asked(system, possible, part, stack.directions is None) for part in stack.parts]
+        asked = [_bounded_rows(system, possible, part, stack.directions is None) for part in stack.parts]
         for one, found in zip(asked, stack.extremes([one.units for one in asked]), strict=True):
             for row, kind, size in zip(one.rows.tolist(), one.kind.tolist(), one.size.tolist(), strict=True):
                 extreme = found[kind]
@@ -482,7 +482,7 @@ class _Asked(NamedTuple):
     size: Array
 
 
-def _asked(system: System, possible: Possible, part: Part, single: bool) -> _Asked:
+def _bounded_rows(system: System, possible: Possible, part: Part, single: bool) -> _Asked:
     """Return the rows of a part whose bounds are computed, by combinations of self-stresses or by ``single`` forces."""
     rows = np.zeros(0, dtype=int)
     if part.columns.size:

@@ -283,7 +283,7 @@ def estimated_sections(
     material : "steel" or "aluminium"
     """
     chosen = _chosen(shapes)
-    meshes = [mesh for s in chosen if (mesh := _placed(s, request, X_WL)) is not None]
+    meshes = [mesh for s in chosen if (mesh := _mesh_in_world(s, request, X_WL)) is not None]
     if not meshes:
         return None
     E, nu = MATERIALS[material]
@@ -319,7 +319,7 @@ def _chosen(shapes: Sequence[Shape]) -> list[Shape]:
     return [s for s in shapes if s.role == "collision"] or [s for s in shapes if s.role == "visual"]
 
 
-def _placed(shape: Shape, request: Request | None, X_WL: Pose) -> Triangles | None:
+def _mesh_in_world(shape: Shape, request: Request | None, X_WL: Pose) -> Triangles | None:
     """Return the vertices in the world and the faces of a shape; None if it cannot be used."""
     found = _mesh_of(shape, request)
     if found is None or isinstance(found, str):

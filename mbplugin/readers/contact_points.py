@@ -235,7 +235,7 @@ def _beside_shapes(body: str, surfaces: Sequence[_Surface], points: dict[str, Ar
             (inside if away < 0 else outside)[name] = beside
     for depths, how in ((inside, "inside"), (outside, "away from")):
         if depths:
-            yield _said(depths, f"{how} the collision shapes of {body!r}", f"{how} {body}")
+            yield _depth_assumption(depths, f"{how} the collision shapes of {body!r}", f"{how} {body}")
 
 
 def _off(contact: str, body: str, how: str, limit: float) -> BadUsage:
@@ -245,7 +245,7 @@ def _off(contact: str, body: str, how: str, limit: float) -> BadUsage:
     )
 
 
-def _said(depths: dict[str, float], where: str, short: str) -> Assumption:
+def _depth_assumption(depths: dict[str, float], where: str, short: str) -> Assumption:
     """Return the assumption that points at these distances by contact, m, are contacts."""
     worst = max(depths, key=lambda name: depths[name])
     count = len(depths)

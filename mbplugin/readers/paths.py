@@ -102,27 +102,27 @@ def resolve(name: str, request: Request, where: str) -> Path:
     own = package_of(_folder(request))
     if candidates and all(_is_of_the_system(real_path(path)) for path, _ in candidates):
         raise UnresolvedPath(
-            f"{_shown(name)} is a system file", where=where, expected=f"an ordinary file in {own}"
+            f"{_quoted(name)} is a system file", where=where, expected=f"an ordinary file in {own}"
         )
     # a link out of the repository may share its name with a file in another folder
     if candidates and candidates[0][0] not in allowed:
         raise UnresolvedPath(
-            f"{_shown(name)} lies outside the scene's repository",
+            f"{_quoted(name)} lies outside the scene's repository",
             where=where,
             expected=f"a file in {own} or in a package folder",
             remedy=f"{remedy}it",
         )
     if any(_exists(path) for path in allowed):
-        raise UnresolvedPath(f"{_shown(name)} is not an ordinary file", where=where, expected="a file")
+        raise UnresolvedPath(f"{_quoted(name)} is not an ordinary file", where=where, expected="a file")
     raise UnresolvedPath(
-        f"{_shown(name)} cannot be found",
+        f"{_quoted(name)} cannot be found",
         where=where,
         expected="a file beside the model or below a package folder",
         remedy=f"{remedy}the package" + _bullet_hint(name),
     )
 
 
-def _shown(name: str) -> str:
+def _quoted(name: str) -> str:
     """Format a file name for messages."""
     return repr(name if len(name) <= _LONGEST_SHOWN else f"{name[:_LONGEST_SHOWN]}…")
 
@@ -140,7 +140,7 @@ def find(name: str, request: Request) -> str | None:
     Models are untrusted: the files they name are read only from their own package and from the folders
     that the user gave; a link is judged by its target.
     """
-    return looked_up(("find", name, *_place(request)), lambda: _found(name, request))
+    return looked_up(("find", name, *_place(request)), lambda: _lookup(name, request))
 
 
 def _place(request: Request) -> tuple[Hashable, ...]:
@@ -148,7 +148,7 @@ def _place(request: Request) -> tuple[Hashable, ...]:
     return request.path, request.text is None, request.package_dirs
 
 
-def _found(name: str, request: Request) -> str | None:
+def _lookup(name: str, request: Request) -> str | None:
     for path, root in _candidates(name, request):
         if is_file(path) and may_read(path, request, root):
             return str(path)

@@ -339,7 +339,10 @@ def numbers(text: str, count: int, where: str, what: str, largest: float = LARGE
         values = np.array([decimal(word) for word in words])
     except ValueError:
         raise BadNumber(
-            f"{what} is {_shown(text)}", where=where, expected=f"{count} numbers", remedy="correct the text"
+            f"{what} is {_short_text(text)}",
+            where=where,
+            expected=f"{count} numbers",
+            remedy="correct the text",
         ) from None
     if values.size != count:
         raise BadNumber(
@@ -347,13 +350,13 @@ def numbers(text: str, count: int, where: str, what: str, largest: float = LARGE
         )
     if not np.isfinite(values).all():
         raise BadNumber(
-            f"{what} is {_shown(text)}",
+            f"{what} is {_short_text(text)}",
             where=where,
             expected="finite numbers",
             remedy="replace NaN and infinity",
         )
     raise BadNumber(
-        f"{what} is {_shown(text)}",
+        f"{what} is {_short_text(text)}",
         where=where,
         expected=f"magnitudes up to {largest:g}",
         remedy="correct the number or its unit",
@@ -456,7 +459,7 @@ def _fraction_name(k: int, fraction: int) -> str:
     return f"{sign}{factor}π" + (f"/{fraction}" if fraction > 1 else "")
 
 
-def _shown(text: str) -> str:
+def _short_text(text: str) -> str:
     text = " ".join(text.split())
     return repr(text if len(text) <= 40 else text[:37] + "...")
 

@@ -217,12 +217,12 @@ def change_words(change: KeyChange) -> tuple[str, str, str]:
     if change.where and change.where in (change.old, change.new):
         return change.key, "new" if change.old is None else "gone", change.where
     share = "" if change.relative is None else f" ({number(100 * change.relative, '+.3g')} %)"
-    most = f"{_shown(change.old)} → {_shown(change.new)}{share}"
+    most = f"{_number_text(change.old)} → {_number_text(change.new)}{share}"
     place = f"{change.where}: " if change.where else ""
     return change.key, f"{change.changed} of {change.count} differ, the most", place + most
 
 
-def _shown(value: Scalar) -> str:
+def _number_text(value: Scalar) -> str:
     if value is None:
         return "absent"
     if isinstance(value, bool):

@@ -397,10 +397,10 @@ def consequence_words(report: Report) -> Iterator[str]:
         lost = listed([_stiffness_words(stiffness) for stiffness in one.given_up], _LOADS)
         gives = f"; the loop no longer opposes {lost}" if lost else ""
         yield f"remedy {k} ({names}): then {left}{gives}"
-    yield _kept_words(found, report.scene, analysis.degree_of_redundancy)
+    yield _redundancy_words(found, report.scene, analysis.degree_of_redundancy)
 
 
-def _kept_words(found: RemedyConsequences, scene: Scene | None, redundancy: int) -> str:
+def _redundancy_words(found: RemedyConsequences, scene: Scene | None, redundancy: int) -> str:
     """Return the loads of keeping all redundant constraints; advise it if they are finite and within the limit."""
     kept, turned = found.kept, found.kept_turned
     limit = scene.options.misfit_limit if scene is not None and kept.load.unit == "N" else None

@@ -634,13 +634,15 @@ def checked_callbacks(actions: AppliedForces, options: Options) -> tuple[Applied
     """Return forces and options with every user function wrapped, so that errors are reported with the time."""
     controller = actions.controller
     if controller is not None:
-        actions = replace(actions, controller=_told("the controller", controller))
-    events = tuple(replace(e, function=_told(f"event {e.name!r}", e.function)) for e in options.events)
+        actions = replace(actions, controller=_named_errors("the controller", controller))
+    events = tuple(
+        replace(e, function=_named_errors(f"event {e.name!r}", e.function)) for e in options.events
+    )
     profiles = {name: _profile(name, profile) for name, profile in options.profiles.items()}
     return actions, replace(options, events=events, profiles=profiles)
 
 
-def _told(what: str, function: Callable[..., Any]) -> Callable[..., Any]:
+def _named_errors(what: str, function: Callable[..., Any]) -> Callable[..., Any]:
     def call(time: float, *state: Any) -> Any:
         try:
             return function(time, *state)
@@ -675,4 +677,4 @@ def _profile(name: str, profile: Profile) -> Profile:
     breaks = breaks_of(profile)
     if not np.isfinite(breaks).all():
         raise BadNumber(f"the profile of {name!r} breaks at {breaks}", expected="times in s")
-    return _WatchedProfile(name, _told(f"the profile of {name!r}", profile), breaks)
+    return _WatchedProfile(name, _named_errors(f"the profile of {name!r}", profile), breaks)

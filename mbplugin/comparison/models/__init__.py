@@ -135,7 +135,9 @@ def diff(
     numbers = [_quantities(scene, m) for scene, m in ((first, one), (second, other))]
     dynamics = _dynamics(one, in_terms, first)
     parts += _of_whole(numbers, dynamics, tolerance, unlike)
-    differences = [_placed(p, first, second, other, in_terms) for p in parts if isinstance(p, Difference)]
+    differences = [
+        _with_locations(p, first, second, other, in_terms) for p in parts if isinstance(p, Difference)
+    ]
     changes, notes = stop_changes(*loaded, found.pairs, progress) if stops else ((), ())
     return ModelDiff(
         a=numbers[0],
@@ -272,7 +274,7 @@ def _of_whole(
     return found
 
 
-def _placed(found: Difference, a: Scene, b: Scene, other: Merged, in_terms: Rewritten) -> Difference:
+def _with_locations(found: Difference, a: Scene, b: Scene, other: Merged, in_terms: Rewritten) -> Difference:
     """Return a difference with its locations in the files."""
 
     def place(scene: Scene, name: str) -> Origin | None:
@@ -317,23 +319,27 @@ def compare_couplings(
     for coupling, row in rows_a:
         twin = next((other for other in left if set(other.row[0]) == set(row[0])), None)
         if twin is None:
-            yield Difference("coupling", coupling.name, "", _shown(coupling), "", f"{coupling.type} lost")
+            yield Difference(
+                "coupling", coupling.name, "", _coupling_text(coupling), "", f"{coupling.type} lost"
+            )
             continue
         left.remove(twin)
         if _same(row, twin.row, limits):
             continue
         if _same(row, twin.written, limits) and any(t.joint in moved for t in coupling.terms):
             continue
-        theirs = _shown(twin.own)
+        theirs = _coupling_text(twin.own)
         if not _same(twin.row, twin.written, limits):
-            theirs += f", computed in the coordinates of A: {_shown(twin.coupling)}"
+            theirs += f", computed in the coordinates of A: {_coupling_text(twin.coupling)}"
         cause = _cause(row, twin.written)
-        yield Difference("coupling", coupling.name, twin.coupling.name, _shown(coupling), theirs, cause)
+        yield Difference(
+            "coupling", coupling.name, twin.coupling.name, _coupling_text(coupling), theirs, cause
+        )
     for twin in left:
         known = any(set(twin.row[0]) == set(other[0]) for _, other in rows_a)
         kind = twin.coupling.type
         cause = f"doubled {kind}" if known else f"{kind} only in the second"
-        yield Difference("coupling", "", twin.coupling.name, "", _shown(twin.own), cause)
+        yield Difference("coupling", "", twin.coupling.name, "", _coupling_text(twin.own), cause)
 
 
 @dataclass(frozen=True, eq=False)
@@ -380,7 +386,7 @@ def _cause(a: _Row, b: _Row) -> str:
     return f"multiplier: {said}" if said else "multiplier"
 
 
-def _shown(coupling: Coupling) -> str:
+def _coupling_text(coupling: Coupling) -> str:
     """Return a coupling as text, solved for its first joint; divided numbers are named as computed."""
     row = _row(coupling)
     (first, _), *others = row[0].items()

@@ -442,14 +442,14 @@ def _coupling(model: Any, i: int, name: str, names: Names, tree: Tree) -> Coupli
         offset -= a1 * tree.start[x.name]
         if any(higher):
             message = (
-                f"joint equality {name!r} is not linear (polycoef {_shown(model.eq_data[i][:5])}); only its "
+                f"joint equality {name!r} is not linear (polycoef {_numbers_text(model.eq_data[i][:5])}); only its "
                 f"slope {a1:g} at the file's pose is read"
             )
             names.not_read("equality", name, message)
     return Coupling(name, "mimic", tuple(terms), offset)
 
 
-def _shown(values: Array) -> str:
+def _numbers_text(values: Array) -> str:
     """Format ``values`` (n,) as text."""
     return " ".join(f"{value:g}" for value in values)
 
@@ -606,7 +606,9 @@ def _note_free(model: Any, names: Names, j: int) -> None:
     for array, what in arrays:
         if (values := getattr(model, array)[dofs]).any():
             shown = names.joint(j)
-            message = f"the {what} of the free joint {shown!r} ({_shown(np.unique(values))}) is not read"
+            message = (
+                f"the {what} of the free joint {shown!r} ({_numbers_text(np.unique(values))}) is not read"
+            )
             names.not_read("joint", shown, message)
 
 

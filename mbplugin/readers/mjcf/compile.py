@@ -340,7 +340,7 @@ def compile_mjcf(files: ModelFiles, request: Request) -> Any:
             message = files.as_written(str(error))
             documents = [*files.roots, *files.attached]
             correction = correction_of(Schema.of(mujoco, root), message, documents)
-            raise _told(message, request, meant(mujoco, message), correction) from None
+            raise _compile_error(message, request, meant(mujoco, message), correction) from None
         except Exception as error:
             # an error outside MuJoCo's own types leaves it locked: the next model would wait forever
             raise EngineFailed(
@@ -400,7 +400,7 @@ def has_diverged(mujoco: Any, data: Any) -> bool:
     return any(data.warning[int(getattr(mujoco.mjtWarning, name))].number for name in _DIVERGED)
 
 
-def _told(
+def _compile_error(
     message: str, request: Request, remedy: str = "", correction: Mapping[str, Any] | None = None
 ) -> MbPluginError:
     """Convert a multi-line compiler message to one error of this package."""

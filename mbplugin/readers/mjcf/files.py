@@ -480,9 +480,9 @@ def correction_of(schema: Schema, message: str, roots: Sequence[Element]) -> dic
     line = int(stated.group(1)) if stated else 0
     if repeated := _REPEATED.search(message):
         found = _of_itself(elements, repeated.group(1))
-        return _said({"itself": repeated.group(1)}, found, line)
+        return _with_places({"itself": repeated.group(1)}, found, line)
     if _INVERTED in message:
-        return _said({"exchange": "range"}, _inverted(elements, message, line), line)
+        return _with_places({"exchange": "range"}, _inverted(elements, message, line), line)
     if "Schema violation: unrecognized" not in message:
         return _name(message, elements, line)
     tag = next(iter(_ELEMENT.findall(message)), "")
@@ -490,7 +490,7 @@ def correction_of(schema: Schema, message: str, roots: Sequence[Element]) -> dic
         return _attribute(schema, elements, tag, attribute.group(1), line)
     wrong = [one for one in elements if local_name(one) == tag and tag not in schema.tags(one)]
     meant = {only_near(tag, schema.tags(one)) for one in wrong}
-    return _said({"tag": tag, "meant": {tag: meant.pop()}}, wrong, line) if len(meant) == 1 else {}
+    return _with_places({"tag": tag, "meant": {tag: meant.pop()}}, wrong, line) if len(meant) == 1 else {}
 
 
 def _attribute(schema: Schema, elements: Sequence[Element], tag: str, name: str, line: int) -> dict[str, Any]:
@@ -500,7 +500,7 @@ def _attribute(schema: Schema, elements: Sequence[Element], tag: str, name: str,
         if local_name(one) == tag and one.get(name) is not None and name not in schema.names(one)
     ]
     meant = {only_near(name, schema.names(one) - set(map(str, one.attrib))) for one in wrong}
-    return _said({"tag": tag, "meant": {name: meant.pop()}}, wrong, line) if len(meant) == 1 else {}
+    return _with_places({"tag": tag, "meant": {name: meant.pop()}}, wrong, line) if len(meant) == 1 else {}
 
 
 def _name(message: str, elements: Sequence[Element], line: int) -> dict[str, Any]:
@@ -517,7 +517,7 @@ def _name(message: str, elements: Sequence[Element], line: int) -> dict[str, Any
         meant = "" if wrong in names[kind] else only_near(wrong, sorted(names[kind]))
         if meant:
             found = [one for one in elements if kind in _kinds(one, wrong)]
-            return _said({"meant": {wrong: meant}, "kind": kind}, found, line)
+            return _with_places({"meant": {wrong: meant}, "kind": kind}, found, line)
     return {}
 
 
@@ -584,7 +584,7 @@ def _inverted(elements: Sequence[Element], message: str, line: int) -> list[Elem
     ]
 
 
-def _said(correction: dict[str, Any], found: Sequence[Element], line: int) -> dict[str, Any]:
+def _with_places(correction: dict[str, Any], found: Sequence[Element], line: int) -> dict[str, Any]:
     """Return a correction with its places, that in MuJoCo's line first; empty without a place or a word."""
     if not found or not all(correction.get("meant", {"": "-"}).values()):
         return {}

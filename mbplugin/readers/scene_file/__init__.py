@@ -153,7 +153,7 @@ def _about_table(source: SceneSource, table: str, failure: Mapping[str, Any]) ->
         return f"unknown {noun} {table!r}", "", suggestion(table, known)
     if failure["type"] == "list_type" and _table_of(SceneFile.model_fields[table].annotation):
         return f"{table!r} is not an array of tables", f"[[{table}]]", "write its header in double brackets"
-    return f"{table!r} is {_shown(failure['input'])}", _expected(failure), ""
+    return f"{table!r} is {_short_text(failure['input'])}", _expected(failure), ""
 
 
 def _about_key(
@@ -176,7 +176,7 @@ def _about_key(
         remedy = remedy if remedy.startswith("did") else ""
     if failure["type"] == "float_type" and isinstance(failure["input"], str):
         remedy = _as_number(failure["input"])
-    return f"{owner}: {key} is {_shown(failure['input'])}", _expected(failure), remedy
+    return f"{owner}: {key} is {_short_text(failure['input'])}", _expected(failure), remedy
 
 
 def _as_number(text: str) -> str:
@@ -230,7 +230,7 @@ def _table_of(annotation: Any) -> type[Table] | None:
     return next((found for inner in get_args(annotation) if (found := _table_of(inner))), None)
 
 
-def _shown(value: Any) -> str:
+def _short_text(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 40 else text[:37] + "..."
 

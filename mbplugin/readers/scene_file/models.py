@@ -390,7 +390,7 @@ def settle_duties(models: Scene, source: SceneSource, tables: SceneFile) -> Scen
     for name, (i, table) in retyped.items():
         pair = models.mechanism.pair_by_name[name]
         for duty in own.get(name, ()):
-            if changes_coordinates(pair, table) and not _kept(duty, pair, table):
+            if changes_coordinates(pair, table) and not _keeps_meaning(duty, pair, table):
                 raise _lost(source.where("pair", i), pair, table, duty)
     return models
 
@@ -455,7 +455,7 @@ def _undriven(freedom: Freedom) -> Freedom:
     return replace(freedom, lower=-inf, upper=inf, effort=inf, velocity=inf)
 
 
-def _kept(duty: Duty, pair: Pair, table: PairTable) -> bool:
+def _keeps_meaning(duty: Duty, pair: Pair, table: PairTable) -> bool:
     """Return True if a role of a joint keeps its meaning with the new type."""
     free, turned = PAIR_TYPES[table.type].free, table.axis is not None and any(table.axis[:2])
     if table.type == "fixed" and duty.kind in _OF_THE_FILE:

@@ -478,7 +478,7 @@ def _one_sided(
     X = other @ (written.inverse() @ own).inverse()
     message = (
         f"side {missing} of {kind} {table.name!r} is not given; at the pose of the scene it is "
-        f"xyz_{missing} = {_shown(X.p)}, rpy_{missing} = {_shown(rpy_from_rotation(X.R))} in {body!r}"
+        f"xyz_{missing} = {_numbers_text(X.p)}, rpy_{missing} = {_numbers_text(rpy_from_rotation(X.R))} in {body!r}"
     )
     evidence = {
         "side": missing,
@@ -566,7 +566,7 @@ def _contradiction(
     return Defect("MB119", body, message, source.origin(*place), evidence, "error")
 
 
-def _shown(values: Array) -> str:
+def _numbers_text(values: Array) -> str:
     """Format ``values`` (n,) as text."""
     rounded = np.round(values, 12) + 0.0
     return f"[{', '.join(f'{value:.6g}' for value in rounded)}]"

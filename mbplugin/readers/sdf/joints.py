@@ -418,10 +418,10 @@ def read_document(text: str, reading: Reading) -> Scope:
     if state is not None:
         reading.not_read(state, "state", "a saved <state> is not read; the poses of the models count")
     world = _scope(container, version_of(root), reading, request, (_identity(request.path),))
-    return replace(world, models=tuple(_told_apart(world.models, reading)))
+    return replace(world, models=tuple(_numbered(world.models, reading)))
 
 
-def _told_apart(models: tuple[Scope, ...], reading: Reading) -> Iterator[Scope]:
+def _numbered(models: tuple[Scope, ...], reading: Reading) -> Iterator[Scope]:
     """Append numbers to later models of the same name; models do not refer to each other."""
     taken = {model.name for model in models}
     seen: set[str] = set()
@@ -581,7 +581,7 @@ def _locate(uri: str, request: Request, place: str) -> str:
 
 def _model_files(uri: str, request: Request) -> Iterator[str]:
     if fuel := _FUEL.fullmatch(uri):
-        for kept in _kept_from_fuel(*fuel.groups()):
+        for kept in _cached_versions(*fuel.groups()):
             yield from _model_files(str(kept), request)
         return
     folder = uri.rpartition("/")[2]
@@ -596,7 +596,7 @@ def _model_files(uri: str, request: Request) -> Iterator[str]:
         yield file
 
 
-def _kept_from_fuel(owner: str, name: str, version: str | None) -> list[Path]:
+def _cached_versions(owner: str, name: str, version: str | None) -> list[Path]:
     """Return the folders of cached versions of a model from the Gazebo server, the newest first."""
     kept = (
         versions

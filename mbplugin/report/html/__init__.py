@@ -73,7 +73,7 @@ def html_page(*chapters: Chapter) -> str:
     """
     title = chapters[0].title if len(chapters) == 1 else f"{len(chapters)} models"
     live = any(one.model is not None or one.report is not None for one in chapters)
-    scripts = [_own("page.js"), *([_own("viewer.min.js")] if live else [])]
+    scripts = [_packaged_file("page.js"), *([_packaged_file("viewer.min.js")] if live else [])]
     body = joined(
         [
             element(
@@ -101,7 +101,7 @@ def html_page(*chapters: Chapter) -> str:
             element("meta", name="viewport", content="width=device-width, initial-scale=1"),
             Html(f'<meta http-equiv="Content-Security-Policy" content="{_policy(scripts)}">'),
             element("title", f"{title} – mbplugin"),
-            element("style", Html(_own("style.css"))),
+            element("style", Html(_packaged_file("style.css"))),
         ]
     )
     return f"<!doctype html>\n{element('html', element('head', head), element('body', body), lang='en')}\n"
@@ -123,7 +123,7 @@ def _policy(scripts: list[str]) -> str:
 
 
 @cache
-def _own(name: str) -> str:
+def _packaged_file(name: str) -> str:
     return (files(__package__) / name).read_text(encoding="utf-8")
 
 

@@ -108,7 +108,13 @@ def _row(finding: Finding, chapter: Chapter, linked: frozenset[str]) -> Html:
     return element(
         "tr",
         element("td", element("span", finding.severity, class_=f"badge {finding.severity}")),
-        element("td", _rule_link(finding, linked), element("br"), finding.name, _shown(finding, chapter)),
+        element(
+            "td",
+            _rule_link(finding, linked),
+            element("br"),
+            finding.name,
+            _highlight_button(finding, chapter),
+        ),
         element(
             "td", choice(finding.element, "any") if _known(finding.element, chapter) else finding.element
         ),
@@ -130,7 +136,7 @@ def _rule_link(finding: Finding, linked: frozenset[str]) -> Html:
     return element("a", code, href=f"#rule-{finding.code}") if finding.code in linked else code
 
 
-def _shown(finding: Finding, chapter: Chapter) -> Html | None:
+def _highlight_button(finding: Finding, chapter: Chapter) -> Html | None:
     """Return a button that highlights the elements of a finding in the 3D view; None if there are none."""
     analysis = chapter.verdicts
     if analysis is None or chapter.model is None or not (about := concerned(finding, analysis)):
@@ -165,14 +171,14 @@ def _value(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.6g}"
     if isinstance(value, Mapping):
-        return " ".join(_value(item) for item in _placed(value).values())
+        return " ".join(_value(item) for item in _entry(value).values())
     if isinstance(value, list | tuple):
         apart = "; " if any(isinstance(item, Mapping) for item in value) else ", "
         return apart.join(_value(item) for item in value)
     return str(value)
 
 
-def _placed(item: Mapping[str, object]) -> dict[str, object]:
+def _entry(item: Mapping[str, object]) -> dict[str, object]:
     """Return an entry with file and line as one text with the bare file name, as a page is read elsewhere."""
     rest = {key: value for key, value in item.items() if key not in ("file", "line")}
     return rest | (
@@ -192,9 +198,9 @@ def groups_section(chapter: Chapter) -> Html | None:
         (
             ", ".join(group.members),
             group.reaction,
-            _told(group.components_unique),
-            _told(group.resultant_unique),
-            _told(group.assembly_effect_unique),
+            _uniqueness_word(group.components_unique),
+            _uniqueness_word(group.resultant_unique),
+            _uniqueness_word(group.assembly_effect_unique),
         )
         for group in analysis.groups
     ]
@@ -216,7 +222,7 @@ def dca_section(chapter: Chapter) -> Html | None:
     )
 
 
-def _told(unique: bool | None) -> str:
+def _uniqueness_word(unique: bool | None) -> str:
     return "" if unique is None else "unique" if unique else "non-unique"
 
 

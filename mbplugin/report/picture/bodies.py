@@ -108,7 +108,7 @@ def _hull(points: tuple[tuple[float, float, float], ...]) -> Mesh:
 
 def _of_file(shape: Shape, request: Request | None, most: int) -> tuple[Mesh, str]:
     if shape.triangles is not None:
-        return _shown("a mesh of the stage", *shape.triangles, tuple(shape.size), most)
+        return _scaled_mesh("a mesh of the stage", *shape.triangles, tuple(shape.size), most)
     if not shape.mesh:
         raise NotShown("triangles without a file, which a script has made or of which there are too many")
     path = mesh_path(shape, request)
@@ -123,7 +123,7 @@ def _read(path: str, name: str, scale: tuple[float, ...], most: int) -> tuple[Me
         vertices, faces = _merged(*read_triangles(path))
     except UnusableMesh as error:
         raise NotShown(f"mesh {name!r} {error}") from None
-    return _shown(f"mesh {name!r}", vertices, faces, scale, most)
+    return _scaled_mesh(f"mesh {name!r}", vertices, faces, scale, most)
 
 
 def _merged(vertices: Array, faces: NDArray[np.int64]) -> Triangles:
@@ -138,7 +138,7 @@ def _merged(vertices: Array, faces: NDArray[np.int64]) -> Triangles:
     return points[first], of.reshape(-1)[faces]
 
 
-def _shown(
+def _scaled_mesh(
     what: str, vertices: Array, faces: NDArray[np.int64], scale: tuple[float, ...], most: int
 ) -> tuple[Mesh, str]:
     """Return the scaled mesh of ``vertices`` (n, 3) and triangles ``faces`` (m, 3), and a note if it was simplified."""

@@ -380,7 +380,7 @@ def _findings(findings: Sequence[Finding], width: int, *, verbose: bool = False)
         yield Line()
         yield Line(f"{first.severity} {first.code} {first.name}", SEVERITY_STYLES[first.severity])
         for k, finding in enumerate(group):
-            yield from (Line(text) for text in wrapped(_placed(finding), width, "  ", "    "))
+            yield from (Line(text) for text in wrapped(_located_message(finding), width, "  ", "    "))
             if helps and finding.help in helps and finding.help not in helps[k + 1 :]:
                 yield from _help(finding.help, width)
         if len(group) < len(every):
@@ -391,7 +391,10 @@ def _findings(findings: Sequence[Finding], width: int, *, verbose: bool = False)
 def finding_text(finding: Finding) -> str:
     """Return one finding with its help as plain text."""
     heading = f"{finding.severity} {finding.code} {finding.name}"
-    lines = [Line(heading), *(Line(text) for text in wrapped(_placed(finding), PLAIN_WIDTH, "  ", "    "))]
+    lines = [
+        Line(heading),
+        *(Line(text) for text in wrapped(_located_message(finding), PLAIN_WIDTH, "  ", "    ")),
+    ]
     if finding.help and finding.help not in finding.message:
         lines += _help(finding.help, PLAIN_WIDTH)
     return plain_text(lines)
@@ -403,7 +406,7 @@ def failure_text(report: Report) -> str:
     return "\n".join([f"{findings_summary([report])} in {report.source}", verdict(report), "", *failing])
 
 
-def _placed(finding: Finding) -> str:
+def _located_message(finding: Finding) -> str:
     """Return the message with its file and line in front, unless it starts with them, as for unusable input."""
     file = relative_path(finding.file)
     place = f"{file}:{finding.line}: " if finding.line else f"{file}: " if file else ""

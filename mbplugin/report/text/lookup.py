@@ -124,7 +124,7 @@ def _lines(settings: Settings) -> Iterator[str]:
     yield f"configuration: {settings.file or 'none above this file'}"
     for name, (value, origin) in settings.values.items():
         unset = value in (None, "", (), {})
-        shown = _UNSET.get(name, "none") if unset else _shown(value)
+        shown = _UNSET.get(name, "none") if unset else _setting_text(value)
         yield f"{name}: {shown} ({DEFAULT if unset else origin})"
     for ignore in settings.ignores:
         files = "" if ignore.files == "*" else f" in {ignore.files}"
@@ -132,7 +132,7 @@ def _lines(settings: Settings) -> Iterator[str]:
         yield f"ignored: {ignore.rule} for {ignore.element}{files}, because {ignore.reason} ({place})"
 
 
-def _shown(value: Any) -> str:
+def _setting_text(value: Any) -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"{name} = {entry}" for name, entry in value.items())
     return str(value) if isinstance(value, str | float) else ", ".join(value)
@@ -167,9 +167,9 @@ def installation_lines(found: Installation, width: int = PLAIN_WIDTH) -> Iterato
         yield from _row("optional", working, width, _NAMES)
     if complete := ", ".join(one.name for one in found.extras if not one.lacks):
         yield from _row("extras", complete, width, _NAMES)
-    yield from _row("git", f"{_said(found.git)}; display: {_said(found.display)}", width, _NAMES)
-    yield from _row("browser", _said(found.browser), width, _NAMES)
-    yield from _row("caches", _kept(found.caches), width, _NAMES)
+    yield from _row("git", f"{_part_text(found.git)}; display: {_part_text(found.display)}", width, _NAMES)
+    yield from _row("browser", _part_text(found.browser), width, _NAMES)
+    yield from _row("caches", _caches_text(found.caches), width, _NAMES)
     for package in (*found.core, *found.optional):
         # what is only not installed is listed with the command for it
         if package.installed and not package.works:
@@ -199,11 +199,11 @@ def _named(package: Package) -> str:
     return f"{package.name} {package.version}".strip()
 
 
-def _said(one: Facility) -> str:
+def _part_text(one: Facility) -> str:
     return one.what if one.works else f"no, {one.what}"
 
 
-def _kept(caches: Sequence[Cache]) -> str:
+def _caches_text(caches: Sequence[Cache]) -> str:
     if not caches:
         return "no folder for them"
     sizes = [f"{one.content} {_state(one)}" for one in caches]
@@ -240,7 +240,7 @@ def initialization_lines(
     yield from _row("to write" if dry_run else "written", ", ".join(new) or "nothing", width)
     for one in files:
         if one.exists:
-            rest = _place(one.name) if one.addition else "it has all"
+            rest = _where_to_add(one.name) if one.addition else "it has all"
             yield from _row("exists", f"{one.name}, left as it is; {rest}", width)
             # to be copied
             yield from (Line(f"    {line}", "yellow") for line in one.addition.splitlines())
@@ -264,7 +264,7 @@ def _reasons(name: str, reasons: Sequence[tuple[str, str]], width: int) -> Itera
         yield from _row("", f"and {len(reasons) - _MOST_FILES} more (--output-format json has all)", width)
 
 
-def _place(name: str) -> str:
+def _where_to_add(name: str) -> str:
     return "add to it, above its first table:" if name == "mbplugin.toml" else "add to it:"
 
 

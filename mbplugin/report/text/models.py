@@ -427,7 +427,7 @@ def close_lines(
     yield from (line for line in lines if line.text)
     if written is not None:
         yield Line(f"written to {written}")
-    if how := _copy_or_anew(found):
+    if how := _copy_sentence(found):
         yield from (Line(text) for text in wrapped(how, width, "", "  "))
     if refused:
         kinds = ",".join(refused)
@@ -448,7 +448,7 @@ def close_lines(
         yield from sentences_under("Under the same commands", told, width)
 
 
-def _copy_or_anew(found: Closing) -> str:
+def _copy_sentence(found: Closing) -> str:
     """Return a sentence that a file in its original format is a copy, or why it was written again; else empty."""
     written = found.written
     if written.copy_of is not None:
