@@ -229,6 +229,17 @@ def _umask() -> int:
     return mask
 
 
+@contextlib.contextmanager
+def working_in(folder: str | Path) -> Iterator[None]:
+    """Change the working folder for a block."""
+    before = Path.cwd()
+    os.chdir(folder)
+    try:
+        yield
+    finally:
+        os.chdir(before)
+
+
 def unwritable(path: Path | str, reason: str | Exception, remedy: str = "") -> BadUsage:
     """Return the error of a file that cannot be written, with the reason or the error of the system."""
     if not isinstance(reason, str):

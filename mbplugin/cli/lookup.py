@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -30,6 +28,7 @@ from mbplugin.cli.report import (
     reads_model,
     record_of_scene,
 )
+from mbplugin.files import working_in
 from mbplugin.report.documents import DocumentName
 
 if TYPE_CHECKING:
@@ -223,7 +222,8 @@ def init_command(
     from mbplugin.report.documents.part import violation
 
     root, repository = find_root(Path.cwd())
-    with _inside(root):
+    # files are named, and baselines written, as seen from the root
+    with working_in(root):
         found = survey(root, repository, {}, lambda document: violation(document, "lint"), _watched)
         files = new_files(found, source, ci)
     if not dry_run and not diff:
@@ -239,17 +239,6 @@ def init_command(
 
         emit_document(init_document(found, files, dry_run), output, output_format)
     return 0
-
-
-@contextlib.contextmanager
-def _inside(folder: Path) -> Iterator[None]:
-    """Change to a folder in a block: files are named, and baselines written, as seen from the root."""
-    before = Path.cwd()
-    os.chdir(folder)
-    try:
-        yield
-    finally:
-        os.chdir(before)
 
 
 def _watched(reports: Iterable[Report], number: int) -> Iterable[Report]:

@@ -22,7 +22,7 @@ from mbplugin.model.scene import LoadLike, PayloadLike, Scene, mechanism_of, rea
 from mbplugin.model.spatial import Array, units_of
 from mbplugin.phrases import listed
 from mbplugin.readers import ModelSource, model_of
-from mbplugin.readers.motions import MOST_INSTANTS, RecordedMotion, read_motion
+from mbplugin.readers.motions import MOST_INSTANTS, RecordedMotion, read_motion, require_instants
 from mbplugin.readers.standing import bolted_down
 
 #: Components of the wrench that make up each part.
@@ -168,8 +168,7 @@ def recorded_motion(
             f"the motion has {recorded.q.shape[1]} coordinates and {recorded.qd.shape[1]} rates",
             expected=f"{len(mech.q_names)} and {len(mech.qd_names)}, those of {mech.name!r}",
         )
-    if not 0 < count <= MOST_INSTANTS:
-        raise BadUsage(f"the motion has {count} instants", expected=f"1 to {MOST_INSTANTS}")
+    require_instants(count)
     if instants is None:
         return recorded
     if not 1 <= instants <= MOST_INSTANTS:

@@ -92,6 +92,18 @@ def read_motion(path: str | Path, mech: Mechanism) -> RecordedMotion:
     return RecordedMotion(time[:, 0], q, qd, qdd, Path(path).name)
 
 
+def require_instants(count: int, file: str = "") -> None:
+    """Require a number of instants that a motion may have.
+
+    Raises
+    ------
+    BadUsage
+        There are none, or too many; the message names the ``file``.
+    """
+    if not 0 < count <= MOST_INSTANTS:
+        raise BadUsage(f"the motion has {count} instants", where=file, expected=f"1 to {MOST_INSTANTS}")
+
+
 def _from_arrays(path: Path, mech: Mechanism) -> RecordedMotion:
     """Return the motion in a ``.npz`` file, its columns in the order of the mechanism."""
     file = visible(str(path))
@@ -109,8 +121,7 @@ def _from_arrays(path: Path, mech: Mechanism) -> RecordedMotion:
             "the arrays cannot be read", where=file, expected="a motion that 'simulate --save' wrote as .npz"
         ) from None
     count = len(values["time"]) if values["time"].ndim == 1 else 0
-    if not 0 < count <= MOST_INSTANTS:
-        raise BadUsage(f"the motion has {count} instants", where=file, expected=f"1 to {MOST_INSTANTS}")
+    require_instants(count, file)
     ordered = {"time": values["time"]}
     for what, labels in (("q", "q_names"), ("qd", "qd_names"), ("qdd", "qd_names")):
         if values[what].shape != (count, len(names[labels])):
@@ -166,10 +177,11 @@ def _from_parquet(path: Path, wanted: Sequence[str]) -> Array:
             expected="a motion of this mechanism, with the columns that 'mbplugin simulate … --save motion.csv' writes",
         )
     if twice := [name for name in wanted if names.count(name) > 1]:
-        raise BadUsage(f"the motion has the column {twice[0]!r} twice", where=file, expected="it once")
+        raise BadUsage(
+            f"the motion has the column {twice[0]!r} twice", where=file, expected="each column once"
+        )
     # before any value is decoded: a small file can say that it has billions of equal rows
-    if not 0 < count <= MOST_INSTANTS:
-        raise BadUsage(f"the motion has {count} instants", where=file, expected=f"1 to {MOST_INSTANTS}")
+    require_instants(count, file)
     try:
         with pyarrow.parquet.ParquetFile(pyarrow.BufferReader(content), pre_buffer=False) as opened:
             table = opened.read(columns=list(wanted), use_threads=False)
@@ -202,10 +214,7 @@ def _columns(table: CsvTable, wanted: Sequence[str]) -> Array:
             expected="a motion of this mechanism, as 'mbplugin simulate … --save motion.csv' writes it",
         )
     rows = table.rows[1:]
-    if not 0 < len(rows) <= MOST_INSTANTS:
-        raise BadUsage(
-            f"the motion has {len(rows)} instants", where=table.file, expected=f"1 to {MOST_INSTANTS}"
-        )
+    require_instants(len(rows), table.file)
     out = np.empty((len(rows), len(wanted)))
     for n, (line, cells) in enumerate(rows):
         for k, name in enumerate(wanted):

@@ -25,6 +25,9 @@ from mbplugin.model.mechanism.kinematics import BodyPoses, displace, forward, re
 from mbplugin.model.mechanism.pair import Pair, measure, zero_coordinates
 from mbplugin.model.spatial import AnyArray, Array
 
+#: Remedies of loops that cannot be closed, and of rates that do not follow.
+WITHIN_REACH = "keep the independent coordinates inside the range of the mechanism"
+OTHER_COORDINATES = "change the independent coordinates before"
 #: Largest number of freedoms of a cut pair in a plane.
 PER_CUT = 3
 Closings = Sequence[Pair | Coupling]
@@ -266,7 +269,7 @@ class NewtonStep:
         if not gaps[worst] <= CLOSED * self.rows.length:
             raise CannotClose(
                 f"the loop through {worst!r} cannot be closed: {gaps[worst]:.3g} m stay open",
-                remedy="keep the independent coordinates inside the range of the mechanism",
+                remedy=WITHIN_REACH,
             )
         return np.concatenate((q, y[self.layout.nq :]))
 
@@ -302,7 +305,7 @@ class NewtonStep:
         if self._margin(J) <= _SINGULAR:
             raise CannotClose(
                 f"the rates of {', '.join(map(repr, self.joints))} do not follow from the others here",
-                remedy="change the independent coordinates before",
+                remedy=OTHER_COORDINATES,
             )
         D = list(self.dependent)
         return np.asarray(

@@ -17,7 +17,13 @@ from math import acos, atan2, pi, sqrt
 
 import numpy as np
 
-from mbplugin.dynamics.explicit_closure.newton import Cycle, Layout, once_round
+from mbplugin.dynamics.explicit_closure.newton import (
+    OTHER_COORDINATES,
+    WITHIN_REACH,
+    Cycle,
+    Layout,
+    once_round,
+)
 from mbplugin.errors import CannotClose
 from mbplugin.model.mechanism.kinematics import BodyPoses, relative_pose
 from mbplugin.model.mechanism.pair import Pair
@@ -459,7 +465,7 @@ class DyadStep:
         if self._width(own) <= _FLAT:
             raise CannotClose(
                 f"the joints {self._named()} lie in a line, where their rates do not follow from the others",
-                remedy="change the independent coordinates before",
+                remedy=OTHER_COORDINATES,
             )
         return np.asarray(rows[: len(self.unknown)] / float(a @ rows[0]))
 
@@ -470,7 +476,7 @@ class DyadStep:
         """Return the error for known joints that the dyad cannot join."""
         return CannotClose(
             f"the joints {self._named()} cannot close their loop: they stay {gap:.3g} m apart",
-            remedy="keep the independent coordinates inside the range of the mechanism",
+            remedy=WITHIN_REACH,
         )
 
 

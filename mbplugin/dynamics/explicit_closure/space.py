@@ -16,7 +16,7 @@ from math import acos, atan2, hypot, inf, pi, sqrt
 
 import numpy as np
 
-from mbplugin.dynamics.explicit_closure.newton import Cycle, Layout, NewtonStep, once_round
+from mbplugin.dynamics.explicit_closure.newton import WITHIN_REACH, Cycle, Layout, NewtonStep, once_round
 from mbplugin.errors import CannotClose
 from mbplugin.model.mechanism.kinematics import BodyPoses, relative_pose
 from mbplugin.model.mechanism.pair import Pair
@@ -365,7 +365,7 @@ class SpatialStep:
         if solved is None or solved[1]:
             raise CannotClose(
                 f"the joints {', '.join(map(repr, self.joints))} cannot close their loop: it does not reach so far",
-                remedy="keep the independent coordinates inside the range of the mechanism",
+                remedy=WITHIN_REACH,
             )
         out = np.array(y)
         for k, value in zip(self.unknown, solved[0], strict=True):

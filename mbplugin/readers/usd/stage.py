@@ -24,7 +24,7 @@ from mbplugin.errors import (
     UnreadableFile,
     UnresolvedPath,
 )
-from mbplugin.files import read_bounded
+from mbplugin.files import read_bounded, working_in
 from mbplugin.model.brake_law import LARGEST
 from mbplugin.model.scene import Defect, Origin, Request
 from mbplugin.model.spatial import Array, Pose, unit
@@ -456,7 +456,7 @@ class Layers:
         """Open a layer and return it; None if it does not exist, or is already open."""
         if path in self._opened:
             return None
-        with _away():
+        with working_in(_NO_LAYERS_HERE):
             file = _file_of(self.pxr, self._resolved(path))
         if not file or not is_file(Path(file)):
             self.missing.setdefault(written or path, named_in)
@@ -466,7 +466,7 @@ class Layers:
         if not may_read(Path(file), self.border):
             raise _outside(path, named_in)
         self._checked.add(file)
-        with _away():
+        with working_in(_NO_LAYERS_HERE):
             try:
                 layer = self.pxr.Sdf.Layer.FindOrOpen(path)
             except RuntimeError as error:
@@ -520,19 +520,8 @@ def open_root(pxr: Any, text: str, request: Request) -> Layers:
 @contextmanager
 def nothing_opens() -> Iterator[None]:
     """Prevent files from being opened in a block, and names from being looked up in the working folder."""
-    with _away(), no_more_files():
+    with working_in(_NO_LAYERS_HERE), no_more_files():
         yield
-
-
-@contextmanager
-def _away() -> Iterator[None]:
-    """Change to a folder without layers, since OpenUSD also looks up relative names in the working folder."""
-    before = Path.cwd()
-    os.chdir(_NO_LAYERS_HERE)
-    try:
-        yield
-    finally:
-        os.chdir(before)
 
 
 def _of_text(pxr: Any, path: str, text: str) -> Any:
