@@ -24,8 +24,13 @@ from mbplugin.constraints.sparse_qr import strip_of
 from mbplugin.errors import BadNumber, BadUsage
 from mbplugin.joint_reactions import ClosedState, Model, closed_state
 from mbplugin.joint_reactions.bounds import Bounds
-from mbplugin.joint_reactions.contact_bounds import NOT_BOUNDED, Bounded, bounded
-from mbplugin.joint_reactions.contact_state import ContactState, contact_states
+from mbplugin.joint_reactions.contact_bounds import (
+    NOT_BOUNDED,
+    Bounded,
+    ContactState,
+    bounded,
+    contact_states,
+)
 from mbplugin.joint_reactions.flexible import (
     Flexible,
     Resolution,

@@ -14,7 +14,7 @@ from mbplugin.constraints.rows import planar_rows, rows_of
 from mbplugin.constraints.sparse_qr import Strip, added
 from mbplugin.errors import BadUsage, UnknownName, suggestion
 from mbplugin.joint_reactions import closed_state, held_joints, with_held
-from mbplugin.joint_reactions.contact_state import ContactState
+from mbplugin.joint_reactions.contact_bounds import ContactState
 from mbplugin.joint_reactions.margins import Standing
 from mbplugin.joint_reactions.misfit_response import MisfitBudget, MisfitResponse
 from mbplugin.joint_reactions.sizing import Envelope

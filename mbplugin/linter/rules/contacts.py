@@ -171,7 +171,7 @@ def _at_rest(scene: Scene) -> _Standing:
     """Return the forces of a scene with contacts at rest; two rules ask for those of one scene in turn."""
     # a lint without contacts does not need the linear programs
     from mbplugin.joint_reactions import closed_state
-    from mbplugin.joint_reactions.contact_state import contact_states
+    from mbplugin.joint_reactions.contact_bounds import contact_states
     from mbplugin.joint_reactions.run import reactions
     from mbplugin.readers.contact_points import compare_points
 
