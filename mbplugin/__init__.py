@@ -136,17 +136,34 @@ _MEANT = {
 
 def __getattr__(name: str) -> Any:
     if name not in PUBLIC:
-        missing = f"module {__name__!r} has no attribute {name!r}"
+        raise _NoName(f"module {__name__!r} has no attribute {name!r}", name=name, obj=sys.modules[__name__])
+    import importlib
+
+    return getattr(importlib.import_module(PUBLIC[name]), name)
+
+
+class _NoName(AttributeError):
+    """The error for an unknown name; what is meant is searched for when the message is read.
+
+    The import of a folder of this package asks for its name first, and goes on after this error.
+    """
+
+    # tracebacks show the name of what users catch
+    __module__, __qualname__ = "builtins", "AttributeError"
+
+    def __str__(self) -> str:
+        missing, name = str(self.args[0]), self.name or "_"
         if name.startswith("_"):
-            raise AttributeError(missing)
+            return missing
         from mbplugin.vocabulary import remedy_for_function
 
         remedy = remedy_for_function(name, _MEANT)
         listed = ", ".join(one for one in __all__ if one.islower())
-        raise AttributeError(f"{missing}; {remedy or f'known names are {listed}'}")
-    import importlib
+        return f"{missing}; {remedy or f'known names are {listed}'}"
 
-    return getattr(importlib.import_module(PUBLIC[name]), name)
+    def __reduce__(self) -> tuple[type[AttributeError], tuple[str]]:
+        """Return the error with its message only, for other processes."""
+        return AttributeError, (str(self),)
 
 
 def __dir__() -> list[str]:

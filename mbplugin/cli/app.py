@@ -22,7 +22,6 @@ from mbplugin.cli.help import (
     with_format,
 )
 from mbplugin.cli.report import complain, emit, forget_stdout, keep_arguments, warnings_as_sentences, working
-from mbplugin.cli.usage import usage_sentence
 from mbplugin.errors import MbPluginError
 from mbplugin.phrases import visible
 from mbplugin.processes.supervised import INTERRUPTED
@@ -102,6 +101,9 @@ def run(arguments: Sequence[str]) -> int:
                 app = application(COMMANDS) if _COMPLETION in os.environ else _outline()
             code = app(list(arguments), prog_name="mbplugin", standalone_mode=False)
     except UsageError as error:
+        # few commands are wrong
+        from mbplugin.cli.usage import usage_sentence
+
         complain(usage_sentence(error, arguments, partial(application, COMMANDS)))
         return 2
     except MbPluginError as error:

@@ -271,7 +271,7 @@ SHELL: tuple[tuple[str, str], ...] = (
 )
 #: What is called in Python, and what the answer says; of what works, what it returns.
 PYTHON: tuple[tuple[str, Callable[[], Any], str], ...] = (
-    ("words of Pinocchio", lambda: mb.rnea, "did you mean 'inverse_dynamics'?"),
+    ("words of Pinocchio", lambda: mb.rnea, "did you mean 'inverse_dynamics' or 'InverseDynamics'?"),
     ("camels", lambda: mb.computeJointJacobians, "did you mean 'jacobian'?"),
     ("a part of a name", lambda: mb.load_robot, "did you mean 'load'?"),
     ("a setter", lambda: mb.setGravity(0, 0, -9.81), "state 'gravity' in a scene file"),

@@ -2,4 +2,5 @@
 
 from mbplugin.visualization.gui import main
 
-main()
+if __name__ == "__main__":
+    main()
