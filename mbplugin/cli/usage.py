@@ -522,7 +522,18 @@ def _option_like(option: str, value: str, context: Any) -> str:
         alike = [one.name for one in known if _form(_record(context, one.name)).startswith("NAME=VALUE")]
         return f"{alike[0]} {value}" if "=" in value and len(alike) == 1 else ""
     first, *others = found
-    return f"{first}, or {' or '.join(one.partition(' ')[0] for one in others)}" if others else first
+    line = f"{first}{_clause_of(first.partition(' ')[0], word, context)}"
+    return f"{line}, or {' or '.join(one.partition(' ')[0] for one in others)}" if others else line
+
+
+def _clause_of(option: str, word: str, context: Any) -> str:
+    """Return the first clause of an option's help in parentheses, where only that help leads from a word to it."""
+    own, given = option.strip("-").split("-"), word.lower().split("-")
+    if any(a.startswith(b) or b.startswith(a) for a in own for b in given):
+        return ""
+    text = next((one.help or "" for one in context.command.params if option in one.opts), "")
+    clause = re.split(r"[;:.,](?: |$)", text, maxsplit=1)[0]
+    return f" ({clause[:1].lower()}{clause[1:]})" if " " in clause else ""
 
 
 def _command_named(word: str, context: Any) -> str:

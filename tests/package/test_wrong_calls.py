@@ -108,6 +108,9 @@ SHELL: tuple[tuple[str, str], ...] = (
     ("--explain MB201", "write mbplugin explain MB201"),
     (f"reactions {BAR} --wrench coupler:0,0,1", "write --load coupler:0,0,1"),
     (f"reactions {BAR} --time 1", "no such option: --time"),
+    # what only a help text leads to is shown with that text, so that a wrong guess is seen
+    (f"lint {BAR} --xml", "write --target (report the mimics and closures that this simulator ignores)"),
+    (f"lint {BAR} --ground", "write --base (fix or free the root links), or"),
     # words in the place of a command
     ("help", "write mbplugin --help"),
     ("help lint", "write mbplugin lint --help"),
