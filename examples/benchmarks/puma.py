@@ -15,7 +15,6 @@ PROBLEM = Problem(
     others="3.7e-06 s Pinocchio 4.1.0, three times rnea, run here in turns",
 )
 POSE = [0, np.pi / 4, np.pi, 0, np.pi / 4, 0]
-#: Rates in one motion, accelerations in another.
 ONE_TO_THREE = np.array([1.0, 2, 3, 1, 2, 3])
 WEIGHT = [0, 31.6399, 6.0351, 0, 0.0283, 0]
 INERTIA = [3.1500, 9.4805, 3.6189, 0.1901, 0.3519, 0.5823]

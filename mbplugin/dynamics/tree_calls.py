@@ -31,7 +31,7 @@ from mbplugin.model.brakes import NO_FORCES, AppliedForces, scene_actions
 from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.scene import Scene
 from mbplugin.model.spatial import AnyArray, Array
-from mbplugin.phrases import listed
+from mbplugin.phrases import listed, shortened
 from mbplugin.readers import ModelSource, model_of
 
 #: Fields of the states of composite bodies and of rates.
@@ -77,8 +77,11 @@ class ForwardDynamics:
         """Return the mechanism and its forces, from which a copy is built: addresses are those of one process."""
         return type(self), self._source
 
+    def __repr__(self) -> str:
+        return self._calls.line(type(self).__name__)
+
     def __call__(self, q: Array, qd: Array, tau: Array | None = None, out: Array | None = None) -> Array:
-        """Compute the accelerations at one state.
+        """Compute the accelerations (nv,) at one state.
 
         Parameters
         ----------
@@ -117,7 +120,7 @@ class ForwardDynamics:
         return out
 
     def many(self, q: Array, qd: Array, tau: Array | None = None) -> Array:
-        """Compute the accelerations at k states, several at once.
+        """Compute the accelerations (k, nv) at k states, several at once.
 
         Parameters
         ----------
@@ -181,8 +184,11 @@ class InverseDynamics:
         """Return the mechanism and its forces, from which a copy is built: addresses are those of one process."""
         return type(self), self._source
 
+    def __repr__(self) -> str:
+        return self._calls.line(type(self).__name__)
+
     def __call__(self, q: Array, qd: Array, qdd: Array, out: Array | None = None) -> Array:
-        """Compute the drive forces for one motion.
+        """Compute the drive forces (nv,) for one motion.
 
         Parameters
         ----------
@@ -213,7 +219,7 @@ class InverseDynamics:
         return out
 
     def many(self, q: Array, qd: Array, qdd: Array) -> Array:
-        """Compute the drive forces for k motions, several at once.
+        """Compute the drive forces (k, nv) for k motions, several at once.
 
         Parameters
         ----------
@@ -285,6 +291,10 @@ class _Calls:
         self.place = int(self._words.ctypes.data)
         # the line of a spring may vanish in one state only
         self.one_by_one = len(model.springs) > 0
+
+    def line(self, kind: str) -> str:
+        """Return a call of a kind in one line: the name of its mechanism, and the number of its rates."""
+        return f"{kind}({shortened(self.model.mech.name, 60)!r}, nv={self.nv})"
 
     @cached_property
     def lanes(self) -> ManyStates:
@@ -386,7 +396,7 @@ _load_tree: Any = struct_loader(
 def accelerations_at(place: Any, q: Array, qd: Array, tau: Array, out: Array) -> bool:
     """Fill ``out`` (nv,) with accelerations; return True if the arrays fit and every rate moves mass.
 
-    At q (nq,), qd (nv,) under drive forces tau (nv,). ``place`` is the address of a :class:`TreeState`.
+    At q (nq,), qd (nv,) under the drive forces tau (nv,). ``place`` is the address of a :class:`TreeState`.
     """
     m = _load_tree(place)
     return _fits(m, q, qd, tau, out) and bool(
@@ -395,7 +405,9 @@ def accelerations_at(place: Any, q: Array, qd: Array, tau: Array, out: Array) ->
 
 
 def forces_at(place: Any, q: Array, qd: Array, qdd: Array, out: Array) -> bool:
-    """Fill ``out`` (nv,) with the drive forces of a motion q (nq,), qd, qdd (nv,); return True if the arrays fit.
+    """Fill ``out`` (nv,) with the drive forces of a motion; return True if the arrays fit.
+
+    The motion is q (nq,), qd (nv,) and qdd (nv,).
 
     ``place`` is the address of a :class:`TreeState`.
     """
@@ -408,7 +420,7 @@ def forces_at(place: Any, q: Array, qd: Array, qdd: Array, out: Array) -> bool:
 
 @kernel
 def _fits(m: Any, q: Array, a: Array, b: Array, c: Array) -> bool:
-    """Return True if q (nq,), a, b and c (nv,) have the sizes of the tree."""
+    """Return True if q (nq,), a (nv,), b (nv,) and c (nv,) have the sizes of the tree."""
     nv = m.sizes[1]
     return bool(len(q) == m.sizes[0] and len(a) == nv and len(b) == nv and len(c) == nv)
 
@@ -533,7 +545,9 @@ def accelerations_in_lanes(place: int, q: Array, qd: Array, tau: Array, out: Arr
 
 
 def forces_in_lanes(place: int, q: Array, qd: Array, qdd: Array, out: Array) -> bool:
-    """Fill ``out`` (k, nv) with the drive forces of motions q (k, nq), qd, qdd (k, nv), and return True.
+    """Fill ``out`` (k, nv) with the drive forces of motions, and return True.
+
+    The motions are q (k, nq), qd (k, nv) and qdd (k, nv).
 
     ``place`` is the address of a :class:`LanesState`.
     """
@@ -547,7 +561,7 @@ def forces_in_lanes(place: int, q: Array, qd: Array, qdd: Array, out: Array) -> 
 
 @kernel
 def _fill(m: Any, first: int, q: Array, qd: Array, given: Array) -> None:
-    """Fill the lanes with states from ``first`` on of q (k, nq), qd, given (k, nv).
+    """Fill the lanes with states from ``first`` on of q (k, nq), qd (k, nv) and given (k, nv).
 
     The last state fills lanes that would be empty.
     """

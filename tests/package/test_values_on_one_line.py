@@ -16,6 +16,7 @@ from mbplugin.phrases import one_line_repr
 from mbplugin.stopping.scenario.start import Move, Recorded
 from places import ASSETS, ROOT
 from public_values import ARM, FOUR_BAR, PUBLISHED, made, too_long
+from rod_arms import arm
 
 #: How each value is made, and what its line must say.
 VALUES: dict[str, tuple[Callable[[], object], tuple[str, ...]]] = {
@@ -70,6 +71,8 @@ TAKEN = (
     mb.Contact(LONG, LONG, ZERO, X, 0.5),
     mb.Coupling(LONG, "gear", (mb.Term(LONG, "rz", 1.0), mb.Term(LONG, "rz", -2.0))),
     mb.Driver(LONG, LONG, rate=1.0),
+    mb.ForwardDynamics(replace(arm((0.5, 0.4)), name=LONG)),
+    mb.InverseDynamics(replace(arm((0.5, 0.4)), name=LONG)),
     mb.Freedom(lower=-1.0, upper=1.0, effort=30.0, velocity=2.0, damping=0.1, friction=0.2),
     mb.JointSpring(LONG, 3.0),
     mb.KnifeEdge(LONG, LONG, ZERO, X),
