@@ -95,10 +95,10 @@ def held_besides(
     mech = motion.mech
     order = {p.name: (follows(mech, p), len(p.kind.free) > 1, k) for k, p in enumerate(mech.pairs)}
     locks = sorted((named_lock(mech, name) for name in sorted(moved)), key=lambda lock: order[lock.joint])
-    return _one_each(_independent(motion, [*held, *locks], tolerance)[len(held) :])
+    return one_for_each(_independent(motion, [*held, *locks], tolerance)[len(held) :])
 
 
-def _one_each(locks: Iterable[Lock]) -> tuple[Lock, ...]:
+def one_for_each(locks: Iterable[Lock]) -> tuple[Lock, ...]:
     """Return one lock for each joint, since the freedoms of a ball joint are found one by one."""
     freedoms: dict[str, list[str]] = {}
     for lock in locks:

@@ -9,7 +9,15 @@ import numpy as np
 
 from mbplugin.analysis.uniqueness import ConstraintVerdict
 from mbplugin.dynamics import NewtonEuler, load_wrench, newton_euler, payload_terms
-from mbplugin.joint_reactions import ClosedState, Model, held_besides, held_joints, spring_loads, with_held
+from mbplugin.joint_reactions import (
+    ClosedState,
+    Model,
+    held_besides,
+    held_joints,
+    one_for_each,
+    spring_loads,
+    with_held,
+)
 from mbplugin.joint_reactions.statics import (
     Balance,
     System,
@@ -420,7 +428,7 @@ def held_under(
         more = held_besides(state.motion, (*held, *assumed), moved, state.tolerance)
         if not more:
             return held, (), system, found
-        assumed = (*assumed, *more)
+        assumed = one_for_each((*assumed, *more))
         trial = with_locks((*held, *assumed))
     return held, assumed, *trial
 

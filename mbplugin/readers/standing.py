@@ -297,7 +297,12 @@ def _limbs(mech: Mechanism, root: str) -> Iterator[list[TreeJoint]]:
     limbs: list[list[TreeJoint]] = []
     limb_of: dict[str, list[TreeJoint]] = {}
     for joint in mech.tree.joints:
-        if joint.pair is None or joint.outer in base:
+        # what is tied to the ground is no limb of a base that moves
+        if (
+            joint.pair is None
+            or joint.outer in base
+            or (joint.inner not in base and joint.inner not in limb_of)
+        ):
             continue
         if joint.inner in base:
             limbs.append([])

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,8 +16,8 @@ import numpy as np
 from mbplugin.errors import BadNumber, BadUsage, BrokenModel, Fragment, MbPluginError, Template, UnknownFormat
 from mbplugin.model.mechanism import WORLD, Body, Mechanism
 from mbplugin.model.mechanism.pair import Pair
-from mbplugin.model.scene import Defect, Request, Scene, Shape, state_at_home
-from mbplugin.model.spatial import Array, Pose, align_z
+from mbplugin.model.scene import Defect, Request, Scene, Shape, State, state_at_home
+from mbplugin.model.spatial import Array, Pose, align_z, quaternion_from_rotation
 from mbplugin.readers.sdf import inertia_of, number_of, pose_of, shape_of
 from mbplugin.readers.unread import unread_defects
 from mbplugin.readers.urdf.extended_urdf import (
@@ -104,7 +104,8 @@ def _scene(robot: Element, request: Request) -> Scene:
     closures = read_loop_closures(request)
     driven = add_hinges(closures, draft) if closures else ()
     note_open_closures(draft)
-    hold_base(draft)
+    freed = free_base(draft)
+    hold_base(draft, freed)
     coupled = couplings(mimics, draft)
     draft.defects += (*unread_defects(robot, URDF, "robot"), *quaternion_defects(robot, "URDF"))
     name = str(robot.get("name") or Path(request.path).stem)
@@ -112,7 +113,7 @@ def _scene(robot: Element, request: Request) -> Scene:
     mech = Mechanism(name, tuple(draft.bodies), tuple(draft.pairs.values()), coupled)
     return Scene(
         mechanism=mech,
-        state=state_at_home(mech),
+        state=_state(mech, freed),
         origin=draft.origin,
         files=(request.path, *(beside.file for beside in (extension, closures) if beside)),
         defects=tuple(draft.defects),
@@ -294,8 +295,8 @@ def _ring_joints(parent: dict[str, Pair]) -> list[str]:
     return closing
 
 
-def hold_base(draft: Draft) -> None:
-    """Fix the root links to the ground if requested, and report several roots.
+def hold_base(draft: Draft, places: Mapping[str, Pose]) -> None:
+    """Fix the root links to the ground if requested, at their places X_WL, else at the origin; report several roots.
 
     Raises
     ------
@@ -318,10 +319,59 @@ def hold_base(draft: Draft) -> None:
     if draft.request.base == "fixed":
         held = [link for link in roots if link != WORLD]
         identity = Pose.identity()
-        bases = [Pair(f"{WORLD}→{link}", "fixed", WORLD, link, identity, identity) for link in held]
+        bases = [
+            Pair(f"{WORLD}→{link}", "fixed", WORLD, link, places.get(link, identity), identity)
+            for link in held
+        ]
         draft.pairs = {**{pair.name: pair for pair in bases}, **draft.pairs}
         for pair in bases:
             draft.origin[("constraint", pair.name, "")] = draft.origin[("body", pair.body_b, "")]
+
+
+def free_base(draft: Draft) -> dict[str, Pose]:
+    """Leave out a root link without mass and collision shapes that only a floating joint connects, and that joint.
+
+    A root that no joint holds is free already, so that its pose and that of the joint mean the same six freedoms
+    twice, and a base that is to be fixed is the link that the joint frees.
+
+    Returns
+    -------
+    dict of str to Pose
+        X_WL at home of the link that the joint frees, which is the root from now on; empty if nothing is left out.
+    """
+    successors = {pair.body_b for pair in draft.pairs.values()}
+    bodies = {body.name: body for body in draft.bodies}
+    for root in [name for name in bodies if name not in successors]:
+        pairs = [pair for pair in draft.pairs.values() if root in pair.bodies]
+        if [pair.type for pair in pairs] != ["floating"]:
+            continue
+        (floating,), body, shapes = pairs, bodies[root], draft.shapes.get(root, ())
+        collides = any(shape.role == "collision" for shape in shapes)
+        if floating.closure or body.mass or body.I_C.any() or collides or root in draft.stated_poses:
+            continue
+        freed, place = floating.body_b, draft.origin[("constraint", floating.name, "")]
+        message = (
+            f"{floating.name!r} frees {freed!r} from {root!r}, which has no mass: {freed!r} is read as the free base"
+            f"{', without the shapes of ' + repr(root) if shapes else ''}"
+        )
+        draft.defects.append(Defect("MB113", floating.name, message, place, severity="note"))
+        draft.bodies.remove(body)
+        draft.shapes.pop(root, None)
+        del draft.pairs[floating.name], draft.links[root]
+        return {freed: floating.X_AP @ floating.X_BS.inverse()}
+    return {}
+
+
+def _state(mech: Mechanism, freed: Mapping[str, Pose]) -> State:
+    """Return the home state, with free bases at their poses X_WL."""
+    state = state_at_home(mech)
+    q = state.q.copy()
+    for joint in mech.tree.joints:
+        if joint.pair is None and joint.outer in freed:
+            X_WL = freed[joint.outer]
+            com = X_WL.apply(mech.bodies[mech.body_index[joint.outer]].p_LC)
+            q[joint.q] = [*com, *quaternion_from_rotation(X_WL.R)]
+    return replace(state, q=q)
 
 
 # Links of a URDF: mass, centre of mass, inertia and shapes.
