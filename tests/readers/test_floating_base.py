@@ -86,6 +86,9 @@ def test_any_other_root_stays(root: str, joint: str, more: str, tmp_path: Path) 
 
 def test_a_floating_joint_that_the_loads_move_is_held_whole(tmp_path: Path) -> None:
     """Its freedoms are found in several rounds; they make one lock."""
-    found = mb.reactions(mb.load(robot(tmp_path, MASS), base="fixed"))
+    file = robot(tmp_path, MASS)
+    # moments that are small beside the weight
+    file.write_text(file.read_text().replace('"0.1 0 0"', '"0.001 0.002 0"').replace('"0.2 0 0"', '"0 0 0"'))
+    found = mb.reactions(mb.load(file, base="fixed"))
     assert found["lock f"]["tz_lock"].value == pytest.approx(4 * 9.81)
     assert found["world→root"]["tz"].value == pytest.approx(5 * 9.81)
