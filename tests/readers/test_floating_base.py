@@ -42,7 +42,10 @@ def test_the_link_that_it_frees_is_the_base(root: str, tmp_path: Path) -> None:
     assert pytest.approx(np.array([np.cos(0.5), np.sin(0.5), 0])) == X.R[:, 0]
     assert not [name for name in scene.shapes if name == "root"]
     (said,) = (finding for finding in mb.lint(tmp_path / "r.urdf").findings if "free base" in finding.message)
-    assert (said.code, said.severity) == ("MB113", "note") and "'trunk' is read as the free base" in said.message
+    assert (said.code, said.severity) == (
+        "MB113",
+        "note",
+    ) and "'trunk' is read as the free base" in said.message
     assert ("without the shapes of 'root'" in said.message) == bool(root)
 
 

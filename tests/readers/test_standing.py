@@ -13,8 +13,8 @@ import mbplugin as mb
 from command_line import call
 from mbplugin import readers
 from mbplugin.errors import BadUsage
-from mbplugin.model.mechanism.kinematics import home
-from mbplugin.readers.standing import bolted_down, standing, stands
+from mbplugin.model.mechanism.kinematics import forward, home
+from mbplugin.readers.standing import bolted_down, feet, standing, stands
 from mbplugin.stopping.scenario.start import Recorded, read_recording
 from mbplugin.stopping.sweep import sweep_plan
 
@@ -412,3 +412,19 @@ def test_rotors_fly_unless_they_are_those_of_legs(
     ball = '<collision><geometry><sphere radius="0.1"/></geometry></collision>'
     file.write_text(text.replace("</link>", f"{ball}</link>"))
     assert stands(mb.load(file)) is expected
+
+
+def test_what_hangs_from_the_ground_is_no_limb_of_a_free_body(tmp_path: Path) -> None:
+    """A world with a door and a loose box: the box falls, and the sentence is about the box."""
+    inertial = "<inertial><mass>1</mass><inertia><ixx>1</ixx><iyy>1</iyy><izz>1</izz></inertia></inertial>"
+    (tmp_path / "world.sdf").write_text(
+        f"""<sdf version="1.9"><world name="w">
+        <model name="door"><link name="leaf">{inertial}</link><joint name="hinge" type="revolute">
+        <parent>world</parent><child>leaf</child><axis><xyz>0 0 1</xyz></axis></joint></model>
+        <model name="box"><pose>3 0 1 0 0 0</pose><link name="link">{inertial}</link></model>
+        </world></sdf>"""
+    )
+    with pytest.raises(mb.MbPluginError, match="nothing holds box/link in the world"):
+        mb.reactions(tmp_path / "world.sdf")
+    scene = mb.load(tmp_path / "world.sdf")
+    assert feet(scene.mechanism, forward(scene.mechanism, scene.state.q)) == ()
