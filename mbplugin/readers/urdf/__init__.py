@@ -332,7 +332,7 @@ def free_base(draft: Draft) -> dict[str, Pose]:
     """Leave out a root link without mass and collision shapes that only a floating joint connects, and that joint.
 
     A root that no joint holds is free already, so that its pose and that of the joint mean the same six freedoms
-    twice, and a base that is to be fixed is the link that the joint frees.
+    twice, and a base that is to be fixed is the link that the joint frees. A model without any mass is left as it is.
 
     Returns
     -------
@@ -343,7 +343,7 @@ def free_base(draft: Draft) -> dict[str, Pose]:
     bodies = {body.name: body for body in draft.bodies}
     for root in [name for name in bodies if name not in successors]:
         pairs = [pair for pair in draft.pairs.values() if root in pair.bodies]
-        if [pair.type for pair in pairs] != ["floating"]:
+        if [pair.type for pair in pairs] != ["floating"] or not any(one.mass for one in draft.bodies):
             continue
         (floating,), body, shapes = pairs, bodies[root], draft.shapes.get(root, ())
         collides = any(shape.role == "collision" for shape in shapes)
