@@ -40,7 +40,7 @@ LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 LONGEST = 200_000_000
 #: Maximum number of files beside a missing one among which its name is looked for, and the endings of those that are
 #: named: a model may state any path, and the names of other files are not its business.
-_MOST_BESIDE = 2000
+_MOST_BESIDE, _MOST_FOLDERS = 2000, 100
 #: Endings of the files that plots are written to.
 PLOTTING_ENDINGS = (".png", ".svg", ".pdf", ".jpg")
 _NAMED = (*ENDINGS, ".csv")
@@ -353,8 +353,28 @@ def remedy_for_missing(path: Path) -> str:
         close = [lower[name] for name in get_close_matches(written, lower, n=1, cutoff=0.8)]
     if close:
         return f"did you mean {' or '.join(repr(str(path.parent / name)) for name in close[:2])}?"
+    if below := _below(path):
+        return f"did you mean {' or '.join(repr(str(one)) for one in below[:2])}?"
     others = f": beside it are {', '.join(map(repr, sorted(names)[:3]))}" if names else ""
     return f"check the {'pattern' if glob.has_magic(path.name) else 'path'}{others}"
+
+
+def _below(path: Path) -> list[Path]:
+    """Return the files in the folders beside a missing one that have its name, with or without the same ending."""
+    written, found = path.name.lower().partition(".")[0], []
+    try:
+        with os.scandir(path.parent) as entries:
+            folders = [
+                one for one in itertools.islice(entries, _MOST_BESIDE) if one.is_dir(follow_symlinks=False)
+            ]
+        for folder in sorted(one.name for one in folders if one.name[0] != ".")[:_MOST_FOLDERS]:
+            with os.scandir(path.parent / folder) as entries:
+                beside = [one.name for one in itertools.islice(entries, _MOST_BESIDE) if one.is_file()]
+            found += [path.parent / folder / name for name in beside if name.lower().endswith(_NAMED)]
+    except (OSError, ValueError):
+        return []
+    same = [one for one in found if written and one.name.lower().partition(".")[0] == written]
+    return sorted(same, key=lambda one: (one.name.lower() != path.name.lower(), str(one)))
 
 
 def read_bounded(path: Path, most: int = LONGEST) -> bytes:

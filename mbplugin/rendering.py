@@ -203,6 +203,15 @@ def _meant(owner: object, name: str, part: str) -> str:
         return f"write {written}"
     if any(one.name == name for one in public()):
         return f"write mb.{name}(…)"
+    # a result does not repeat the parts of its mechanism
+    mechanism = getattr(owner, "mechanism", None) if isinstance(owner, Result) else None
+    if mechanism is not None:
+        parts = {
+            **dict.fromkeys(("joints", "joint_list"), "pairs"),
+            **dict.fromkeys(("links", "link_list"), "bodies"),
+        }
+        if found := misspelt(name, _described(mechanism), parts):
+            return f"write {' or '.join(f'mechanism.{one}' for one in found)}"
     if found := leads_to(name, known):
         return proposal(found)
     if functions := leads_to(name, [one for one in public() if one.name.islower()], is_named=True):

@@ -447,6 +447,10 @@ def _files_of(given: Mapping[str, Any]) -> Iterator[Path | None]:
             yield value
 
 
+#: Endings of the formats whose names are none.
+_ENDING_OF = {"text": "txt", "github": "txt", "sarif": "sarif.json", "junit": "xml", "markdown": "md"}
+
+
 def chosen_format(
     stated: str | None, output: Path | None, offered: list[str], default: str, remedy: str = ""
 ) -> str:
@@ -458,12 +462,19 @@ def chosen_format(
     ------
     BadUsage
         The ending contradicts the stated format; or, without one, means none of the offered formats; or a binary
-        format is stated without a file.
+        format is stated without a file; or the file has the name of a format.
     """
     if output is None and stated in BINARY:
         raise BadUsage(
             f"--output-format {stated} is binary and cannot be printed",
             remedy=f"add --output report.{stated}",
+        )
+    if output is not None and stated is None and str(output).lower() in offered:
+        name = str(output).lower()
+        raise BadUsage(
+            f"--output {output} names a format",
+            expected="a file",
+            remedy=f"write --output-format {name}, or --output report.{_ENDING_OF.get(name, name)}",
         )
     if output is None or not output.suffix:
         return stated or default

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Sequence
 from difflib import SequenceMatcher
@@ -533,15 +534,19 @@ def _clause_of(option: str, word: str, context: Any) -> str:
         return ""
     text = next((one.help or "" for one in context.command.params if option in one.opts), "")
     clause = re.split(r"[;:.,](?: |$)", text, maxsplit=1)[0]
-    return f" ({clause[:1].lower()}{clause[1:]})" if " " in clause else ""
+    if not clause[1:2].isupper():
+        clause = f"{clause[:1].lower()}{clause[1:]}"
+    return f" ({clause})" if " " in clause else ""
 
 
 def _command_named(word: str, context: Any) -> str:
-    """Return the command of which an unknown option has the name, such as ``--list-rules``; empty without one."""
+    """Return the command line for an option with the name of a command, such as ``--list-rules``; empty without one."""
     core = [part for part in word.split("-") if part not in ("list", "show", "print", "do", "run", "get")]
     named = {f"{name}{ending}": name for name in COMMANDS for ending in ("", "s")}
     command = named.get("-".join(core), context.info_name)
-    return "" if command == context.info_name else f"mbplugin {command}"
+    if command == context.info_name:
+        return f"mbplugin {command} {_argument(context)[0]}: it is the command" if word == command else ""
+    return f"mbplugin {command}"
 
 
 def _argument(context: Any) -> tuple[str, str]:
@@ -699,7 +704,9 @@ def _joined_value(message: str, arguments: Sequence[str], context: Any) -> str:
     """
     if "unexpected extra argument" not in message:
         return ""
-    for option, first, extra in zip(arguments, arguments[1:], (*arguments[2:], ""), strict=False):
+    for place, (option, first, extra) in enumerate(
+        zip(arguments, arguments[1:], (*arguments[2:], ""), strict=False)
+    ):
         flag = next(
             (one for one in context.command.params if option in (*one.opts, *one.secondary_opts)), None
         )
@@ -721,7 +728,8 @@ def _joined_value(message: str, arguments: Sequence[str], context: Any) -> str:
         if "=" not in first and _is_number(extra):
             # loads and payloads are stated as BODY:NUMBERS
             sign = ":" if option in ("--load", "--payload") else "="
-            return f"write {option} {first}{sign}{extra}"
+            numbers = itertools.takewhile(_is_number, arguments[place + 2 :])
+            return f"write {option} {first}{sign}{','.join(numbers)}"
         if option == "--units":
             return f"write {option} {first},{extra}"
     return ""

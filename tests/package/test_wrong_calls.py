@@ -108,6 +108,9 @@ SHELL: tuple[tuple[str, str], ...] = (
     ("--explain MB201", "write mbplugin explain MB201"),
     (f"reactions {BAR} --wrench coupler:0,0,1", "write --load coupler:0,0,1"),
     (f"reactions {BAR} --time 1", "no such option: --time"),
+    (f"lint {BAR} -o json", "--output json names a format; expected a file; write --output-format json"),
+    (f"lint --lint {BAR}", "write mbplugin lint FILE: it is the command"),
+    (f"reactions {BAR} --load coupler 0 100 0", "write --load coupler:0,100,0"),
     # what only a help text leads to is shown with that text, so that a wrong guess is seen
     (f"lint {BAR} --xml", "write --target (report the mimics and closures that this simulator ignores)"),
     (f"lint {BAR} --ground", "write --base (fix or free the root links), or"),
@@ -274,6 +277,7 @@ SHELL: tuple[tuple[str, str], ...] = (
 )
 #: What is called in Python, and what the answer says; of what works, what it returns.
 PYTHON: tuple[tuple[str, Callable[[], Any], str], ...] = (
+    ("parts of the mechanism", lambda: mb.analyze(URDF).joints, "write mechanism.pairs"),
     ("words of Pinocchio", lambda: mb.rnea, "did you mean 'inverse_dynamics' or 'InverseDynamics'?"),
     ("camels", lambda: mb.computeJointJacobians, "did you mean 'jacobian'?"),
     ("a part of a name", lambda: mb.load_robot, "did you mean 'load'?"),
@@ -431,6 +435,13 @@ def test_only_files_that_mbplugin_reads_are_named(workplace: Path) -> None:
         mb.load("secret_ke")
     with pytest.raises(mb.MbPluginError, match=r"did you mean 'robot\.urdf'\?"):
         mb.load("robot_urdf")
+    (workplace / "models").mkdir()
+    for name in ("arm.urdf", "arm.sdf", "arm.key"):
+        (workplace / "models" / name).write_text("")
+    with pytest.raises(mb.MbPluginError, match=r"did you mean 'models/arm\.sdf' or 'models/arm\.urdf'\?"):
+        mb.load("arm.sdf")
+    with pytest.raises(mb.MbPluginError, match="check the path: beside it are 'robot.urdf'"):
+        mb.load("leg.sdf")
 
 
 @pytest.mark.parametrize(("typed", "said"), SHELL, ids=[typed for typed, _ in SHELL])
