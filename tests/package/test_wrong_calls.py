@@ -440,7 +440,7 @@ def test_only_files_that_mbplugin_reads_are_named(workplace: Path) -> None:
         (workplace / "models" / name).write_text("")
     with pytest.raises(mb.MbPluginError, match=r"did you mean 'models/arm\.sdf' or 'models/arm\.urdf'\?"):
         mb.load("arm.sdf")
-    with pytest.raises(mb.MbPluginError, match="check the path: beside it are 'robot.urdf'"):
+    with pytest.raises(mb.MbPluginError, match=r"check the path: beside it are 'robot\.urdf'"):
         mb.load("leg.sdf")
 
 
