@@ -537,7 +537,7 @@ class StopReport(Result):
 
     @property
     def falls(self) -> bool:
-        """Whether the robot is in free fall at the end, because nothing holds its base: the stop has no distance."""
+        """Whether the robot is in free fall at the end, because nothing holds its base, and never comes to rest."""
         mech, motion = self.scenario.mech, self.trajectory
         pull = float(np.linalg.norm(mech.gravity))
         if self.outcome != "not_stopped" or not pull:
