@@ -214,7 +214,10 @@ def _meant(owner: object, name: str, part: str) -> str:
             return f"write {' or '.join(f'mechanism.{one}' for one in found)}"
     if found := leads_to(name, known):
         return proposal(found)
-    if functions := leads_to(name, [one for one in public() if one.name.islower()], is_named=True):
+    # the function that made a result has given all that it has
+    own_kind = type(owner).__name__.lower()
+    others = [one for one in public() if one.name.islower() and one.name != own_kind]
+    if functions := leads_to(name, others, is_named=True):
         return f"write {' or '.join(f'mb.{one}(…)' for one in functions)}"
     return f"known names are {listed(sorted(one.name for one in known if '.' not in one.name), 16)}"
 

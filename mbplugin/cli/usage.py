@@ -325,6 +325,13 @@ def _intended(message: str, error: Any, arguments: Sequence[str], whole: Callabl
     word = _INTENDED.get(
         first, _INTENDED.get(first.removesuffix("es"), _INTENDED.get(first.removesuffix("s"), ""))
     )
+    if (
+        of_group
+        and not word
+        and "no such option" in message
+        and (line := _command_named(first[2:], error.ctx))
+    ):
+        return line
     if of_group and not word and "no such command" in message and "did you mean" not in message:
         return _command_like(first, rest, whole)
     if of_group and word.startswith("mb.") and unknown:

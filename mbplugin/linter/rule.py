@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 from mbplugin import phrases
 from mbplugin.arguments import checked
 from mbplugin.errors import UnknownName, suggestion
+from mbplugin.formats import ENDINGS
 from mbplugin.linter import rules as rule_package
 from mbplugin.model import Severity as Severity
 from mbplugin.model.scene import Origin, Scene
@@ -405,6 +406,12 @@ def find_rule(code: str | int) -> Rule:
     if re.fullmatch(r"(?i)MB\d{3}", code):
         # a number that is near another one is no misspelling of it
         raise UnknownName(f"no rule is called {code!r}", remedy="'mbplugin rule' lists all rules")
+    if code.lower().endswith(ENDINGS):
+        raise UnknownName(
+            f"no rule is called {code!r}",
+            expected="a code or a name of a rule",
+            remedy=f"write mbplugin lint {code} -v for all about a file",
+        )
     raise UnknownName(f"no rule is called {code!r}", remedy=suggestion(code.upper(), codes))
 
 

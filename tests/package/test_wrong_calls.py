@@ -111,6 +111,8 @@ SHELL: tuple[tuple[str, str], ...] = (
     (f"lint {BAR} -o json", "--output json names a format; expected a file; write --output-format json"),
     (f"lint --lint {BAR}", "write mbplugin lint FILE: it is the command"),
     (f"reactions {BAR} --load coupler 0 100 0", "write --load coupler:0,100,0"),
+    ("--list-rules", "write mbplugin rule."),
+    (f"explain {BAR}", "mbplugin lint"),
     # what only a help text leads to is shown with that text, so that a wrong guess is seen
     (f"lint {BAR} --xml", "write --target (report the mimics and closures that this simulator ignores)"),
     (f"lint {BAR} --ground", "write --base (fix or free the root links), or"),
@@ -277,6 +279,11 @@ SHELL: tuple[tuple[str, str], ...] = (
 )
 #: What is called in Python, and what the answer says; of what works, what it returns.
 PYTHON: tuple[tuple[str, Callable[[], Any], str], ...] = (
+    (
+        "a word of the function itself",
+        lambda: mb.reactions(URDF).forces,
+        "has no attribute 'forces'; known names are",
+    ),
     ("parts of the mechanism", lambda: mb.analyze(URDF).joints, "write mechanism.pairs"),
     ("words of Pinocchio", lambda: mb.rnea, "did you mean 'inverse_dynamics' or 'InverseDynamics'?"),
     ("camels", lambda: mb.computeJointJacobians, "did you mean 'jacobian'?"),
