@@ -40,7 +40,7 @@ LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 LONGEST = 200_000_000
 #: Maximum number of files beside a missing one among which its name is looked for, and the endings of those that are
 #: named: a model may state any path, and the names of other files are not its business.
-_MOST_BESIDE, _MOST_FOLDERS = 2000, 100
+_MOST_BESIDE, _MOST_FOLDERS, _MOST_IN_FOLDER = 2000, 20, 200
 #: Endings of the files that plots are written to.
 PLOTTING_ENDINGS = (".png", ".svg", ".pdf", ".jpg")
 _NAMED = (*ENDINGS, ".csv")
@@ -353,7 +353,8 @@ def remedy_for_missing(path: Path) -> str:
         close = [lower[name] for name in get_close_matches(written, lower, n=1, cutoff=0.8)]
     if close:
         return f"did you mean {' or '.join(repr(str(path.parent / name)) for name in close[:2])}?"
-    if below := _below(path):
+    # a bare name is typed in a folder above the file; what a model names elsewhere is not searched for
+    if len(path.parts) == 1 and (below := _below(path)):
         return f"did you mean {' or '.join(repr(str(one)) for one in below[:2])}?"
     others = f": beside it are {', '.join(map(repr, sorted(names)[:3]))}" if names else ""
     return f"check the {'pattern' if glob.has_magic(path.name) else 'path'}{others}"
@@ -369,7 +370,7 @@ def _below(path: Path) -> list[Path]:
             ]
         for folder in sorted(one.name for one in folders if one.name[0] != ".")[:_MOST_FOLDERS]:
             with os.scandir(path.parent / folder) as entries:
-                beside = [one.name for one in itertools.islice(entries, _MOST_BESIDE) if one.is_file()]
+                beside = [one.name for one in itertools.islice(entries, _MOST_IN_FOLDER) if one.is_file()]
             found += [path.parent / folder / name for name in beside if name.lower().endswith(_NAMED)]
     except (OSError, ValueError):
         return []

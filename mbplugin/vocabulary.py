@@ -147,7 +147,7 @@ def misspelt(word: str, known: Sequence[Described], elsewhere: Mapping[str, str]
 
 
 def told(word: str, known: Sequence[Described]) -> str:
-    """Return what to do instead for a word of a subject that is absent here; empty if a known name is nearer to it.
+    """Return the remedy for a word of a subject that is absent here; empty if a known name is nearer to it.
 
     Parameters
     ----------
@@ -195,7 +195,7 @@ _TAKING = ("simulate", "estop", "load", "lint")
 
 
 def _stated(thing: str, is_set: bool) -> str:
-    """Return where that is stated which another program sets or makes by a call: an argument, or a key of a scene."""
+    """Return the argument or the scene key that states a thing which other programs set or make by a call."""
     package: Any = import_module("mbplugin")
     described = import_module("mbplugin.arguments").described_arguments
     for name in _TAKING if is_set else ():

@@ -443,7 +443,7 @@ def _of_other_command(option: str, value: str, context: Any, whole: Callable[[],
 
 
 def _absent(message: str, error: Any, whole: Callable[[], typer.Typer]) -> str:
-    """Return what to do instead, for a command or an option of a subject that is absent here; else an empty text."""
+    """Return the remedy for a command or an option of a subject that is absent here; empty for any other."""
     from mbplugin.vocabulary import told
 
     found = re.search(r"no such (command|option):? '?([^';]*)'?$", message)

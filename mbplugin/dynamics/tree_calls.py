@@ -320,17 +320,20 @@ class _Calls:
         return q, a, b, out
 
     def matrices(self, names: tuple[str, ...], given: tuple[Any, ...]) -> tuple[Array, Array, Array]:
-        """Return q (k, nq) and two arrays (k, nv) as the compiled code takes them; zeros for None.
+        """Return q (k, nq) and two arrays (k, nv) as the compiled code takes them; zeros for ``tau`` that is None.
 
         Raises
         ------
         BadNumber
             One has another shape or no numbers.
         """
-        count = len(np.atleast_1d(given[0]))
+        try:
+            count = len(given[0])
+        except TypeError:
+            count = 0
         shapes = ((count, self.nq), (count, self.nv), (count, self.nv))
         q, a, b = (
-            np.zeros(shape) if values is None else self._array(name, values, shape)
+            np.zeros(shape) if values is None and name == "tau" else self._array(name, values, shape)
             for name, values, shape in zip(names, given, shapes, strict=True)
         )
         return q, a, b

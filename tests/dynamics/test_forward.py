@@ -155,6 +155,12 @@ def test_what_is_no_number_is_refused(wrong: Any) -> None:
     mech = arm((0.5, 0.4))
     with pytest.raises(BadNumber, match=r"^q has"):
         mb.InverseDynamics(mech)(wrong, np.zeros(2), np.zeros(2))
+    for call in (mb.InverseDynamics(mech), mb.ForwardDynamics(mech)):
+        for place, name in enumerate(("q", "qd")):
+            given = [np.zeros((2, 2))] * 3
+            given[place] = wrong
+            with pytest.raises(BadNumber, match=rf"^{name} has"):
+                call.many(*given)
 
 
 @pytest.mark.parametrize(

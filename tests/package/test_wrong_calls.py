@@ -447,6 +447,11 @@ def test_only_files_that_mbplugin_reads_are_named(workplace: Path) -> None:
         (workplace / "models" / name).write_text("")
     with pytest.raises(mb.MbPluginError, match=r"did you mean 'models/arm\.sdf' or 'models/arm\.urdf'\?"):
         mb.load("arm.sdf")
+    # a path, which a model may state as well, is not searched below
+    (workplace / "models" / "own").mkdir()
+    (workplace / "models" / "own" / "leg.urdf").write_text("")
+    with pytest.raises(mb.MbPluginError, match=r"check the path: beside it are 'arm"):
+        mb.load("models/leg.sdf")
     with pytest.raises(mb.MbPluginError, match=r"check the path: beside it are 'robot\.urdf'"):
         mb.load("leg.sdf")
 

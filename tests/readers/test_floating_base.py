@@ -95,3 +95,15 @@ def test_a_floating_joint_that_the_loads_move_is_held_whole(tmp_path: Path) -> N
     found = mb.reactions(mb.load(file, base="fixed"))
     assert found["lock f"]["tz_lock"].value == pytest.approx(4 * 9.81)
     assert found["world→root"]["tz"].value == pytest.approx(5 * 9.81)
+
+
+def test_each_robot_of_a_file_with_two_is_freed(tmp_path: Path) -> None:
+    file = robot(tmp_path)
+    text = file.read_text()
+    second = text.replace('<robot name="r">', "").replace("</robot>", "")
+    for name in ("root", "trunk", "arm", "f", "j"):
+        second = second.replace(f'"{name}"', f'"{name}2"')
+    file.write_text(text.replace("</robot>", f"{second}</robot>"))
+    mech = mb.load(file).mechanism
+    assert sorted(body.name for body in mech.bodies) == ["arm", "arm2", "trunk", "trunk2"]
+    assert mb.analyze(mech).dof == 14

@@ -329,7 +329,7 @@ def hold_base(draft: Draft, places: Mapping[str, Pose]) -> None:
 
 
 def free_base(draft: Draft) -> dict[str, Pose]:
-    """Leave out a root link without mass and collision shapes that only a floating joint connects, and that joint.
+    """Leave out root links without mass and collision shapes that only a floating joint connects, and these joints.
 
     A root that no joint holds is free already, so that its pose and that of the joint mean the same six freedoms
     twice, and a base that is to be fixed is the link that the joint frees. A model without any mass is left as it is.
@@ -337,10 +337,11 @@ def free_base(draft: Draft) -> dict[str, Pose]:
     Returns
     -------
     dict of str to Pose
-        X_WL at home of the link that the joint frees, which is the root from now on; empty if nothing is left out.
+        X_WL at home of the links that the joints free, which are roots from now on; empty if nothing is left out.
     """
     successors = {pair.body_b for pair in draft.pairs.values()}
     bodies = {body.name: body for body in draft.bodies}
+    places: dict[str, Pose] = {}
     for root in [name for name in bodies if name not in successors]:
         pairs = [pair for pair in draft.pairs.values() if root in pair.bodies]
         if [pair.type for pair in pairs] != ["floating"] or not any(one.mass for one in draft.bodies):
@@ -358,8 +359,8 @@ def free_base(draft: Draft) -> dict[str, Pose]:
         draft.bodies.remove(body)
         draft.shapes.pop(root, None)
         del draft.pairs[floating.name], draft.links[root]
-        return {freed: floating.X_AP @ floating.X_BS.inverse()}
-    return {}
+        places[freed] = floating.X_AP @ floating.X_BS.inverse()
+    return places
 
 
 def _state(mech: Mechanism, freed: Mapping[str, Pose]) -> State:
