@@ -50,6 +50,7 @@ from mbplugin.model.mechanism.identity import Holder, RowLabel, freedom_held
 from mbplugin.model.mechanism.kinematics import forward
 from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import ROTATION, AnyArray, Array, skew
+from mbplugin.phrases import Assumption, counted, listed
 
 #: A rate whose inertia is below this fraction of the rigid outboard inertia moves no mass: the rest is rounding.
 _ROUNDING = 1e-12
@@ -384,6 +385,76 @@ def massless_joint(model: TreeModel, rates: AnyArray | None = None) -> BrokenMod
         f"the base {joint.outer!r} is free, and its rate {name!r} moves no mass",
         remedy="hold the base (base='fixed' or --base fixed) or give it a mass",
     )
+
+
+# Joints that carry no mass and that nothing acts on: any motion of theirs leaves that of the others as it is.
+
+
+def joints_without_mass(mech: Mechanism, actions: AppliedForces, qd: Array | None = None) -> tuple[str, ...]:
+    """Return the tree joints beyond which there is no mass, and that nothing moves.
+
+    Not among them are joints with a closure, coupling, driver, spring, load, payload, armature or torque on them
+    or beyond them, and joints that move at ``qd`` (nv,), rad/s and m/s. There are none if a controller acts, or if
+    no joint carries mass: then no motion is left to compute.
+    """
+    if actions.controller is not None:
+        return ()
+    tree = mech.tree
+    rates = {*actions.torques, *actions.armature, *(spring.joint for spring in actions.joint_springs)}
+    busy = {
+        *(body.name for body in mech.bodies if body.mass or body.I_C.any()),
+        *(name for pair in tree.cut for name in pair.bodies),
+        *(pfaffian.body for pfaffian in mech.pfaffians),
+        *(name for contact in mech.contacts for name in (contact.body, contact.on)),
+        *(load.body for load in actions.loads),
+        *(payload.body for payload in actions.payloads),
+        *(name for spring in actions.springs for name in (spring.body_a, spring.body_b)),
+    }
+    led = {
+        *(term.joint for coupling in mech.couplings for term in coupling.terms),
+        *(driver.joint for driver in mech.drivers),
+    }
+    found = []
+    for joint in reversed(tree.joints):
+        moves = qd is not None and bool(qd[joint.qd].any())
+        acted_on = (joint.pair is not None and joint.pair.name in led) or rates & set(mech.qd_names[joint.qd])
+        if joint.outer in busy or acted_on or moves:
+            busy.add(joint.inner)
+        elif joint.pair is not None and joint.pair.kind.free:
+            found.append(joint.pair.name)
+    moving = [joint for joint in tree.joints if joint.pair is None or joint.pair.kind.free]
+    return () if len(found) == len(moving) else tuple(reversed(found))
+
+
+def with_joints_without_mass_at_rest(
+    mech: Mechanism, actions: AppliedForces, qd: Array | None = None
+) -> tuple[AppliedForces, tuple[Assumption, ...]]:
+    """Return forces that leave the :func:`joints_without_mass` at rest, and a sentence that names these joints.
+
+    Their motion is not determined. An armature makes it determined and changes no other motion, because it
+    enters the equation of its own rate only, and nothing acts on that.
+
+    Parameters
+    ----------
+    qd : (nv,) array, optional
+        Rates at the start, rad/s and m/s; by default all are at rest.
+    """
+    names = joints_without_mass(mech, actions, qd)
+    joints = (mech.tree.joint_of_pair[name] for name in names)
+    armature = {rate: 1.0 for joint in joints for rate in mech.qd_names[joint.qd]}
+    return replace(actions, armature={**actions.armature, **armature}), said_of_massless(names)
+
+
+def said_of_massless(names: Sequence[str]) -> tuple[Assumption, ...]:
+    """Return a sentence on joints that stay as they are because they move no mass; empty if there are none."""
+    if not names:
+        return ()
+    stay, they = ("stays", "it moves") if len(names) == 1 else ("stay", "they move")
+    sentence = (
+        f"{listed(names)}: {stay} in place, as {they} no mass, and no other motion depends on it;"
+        " --massless pybullet (massless='pybullet') gives links without <inertial> 1 kg, as PyBullet does."
+    )
+    return (Assumption(sentence, f"{counted(len(names), 'joint')} without mass in place (--massless)"),)
 
 
 # Rates that move no mass: compared with the outboard inertia, because differences leave rounding errors.

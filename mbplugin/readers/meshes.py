@@ -284,13 +284,15 @@ def _parsed(data: bytes, kind: str, resolver: Any) -> Any:
 
 @contextlib.contextmanager
 def _silent(name: str) -> Iterator[None]:
-    """Disable the log of a package: it prints tracebacks about textures, which are not used here."""
+    """Disable the log of a package and of its modules: it prints tracebacks about textures, which are not used here."""
     logger = logging.getLogger(name)
-    before, logger.disabled = logger.disabled, True
+    before = logger.level
+    # the loggers of its modules inherit this level; each has a switch of its own
+    logger.setLevel(logging.CRITICAL + 1)
     try:
         yield
     finally:
-        logger.disabled = before
+        logger.setLevel(before)
 
 
 def _files_checked(mesh: Any) -> Any:

@@ -23,7 +23,16 @@ from mbplugin.constraints import rank_tolerance
 from mbplugin.constraints.closure import Closure, constraints_to_close
 from mbplugin.constraints.stated_state import closed_pose, stated_state
 from mbplugin.dynamics.formulations import Equations, minimum_norm, partition, pivoted_coordinates
-from mbplugin.dynamics.tree_model import TreeModel, equations_of, massless_joint, tree_model, without_mass
+from mbplugin.dynamics.tree_model import (
+    TreeModel,
+    equations_of,
+    joints_without_mass,
+    massless_joint,
+    said_of_massless,
+    tree_model,
+    with_joints_without_mass_at_rest,
+    without_mass,
+)
 from mbplugin.errors import BadUsage, CannotClose
 from mbplugin.joint_reactions import named_lock
 from mbplugin.model.brakes import AppliedForces, scene_actions, with_springs
@@ -193,10 +202,20 @@ def settled(
     )
     _require_meaning(mech, (*mech.contacts, *(scene.contacts if scene else ())))
     assembly, notes = closed_pose(mech, stated_state(source, q))
-    held, names = _held(mech, assembly.q, hold)
+    stated = {lock.joint for lock in (*mech.locks, *(named_lock(mech, name) for name in names_of(hold)))}
+    massless = tuple(name for name in joints_without_mass(mech, actions) if name not in stated)
+    actions, _ = with_joints_without_mass_at_rest(mech, actions)
+    held, names = _held(mech, assembly.q, (*names_of(hold), *massless))
     statics = Statics.of(held, actions, assembly.q, planar, bound)
     end, here, steps = _search(statics, assembly.q)
-    notes = (*_idle(held), *_without_time(held, scene), *notes, *_left_out(held), *_beyond(held, end))
+    notes = (
+        *said_of_massless(massless),
+        *_idle(held),
+        *_without_time(held, scene),
+        *notes,
+        *_left_out(held),
+        *_beyond(held, end),
+    )
     found = Equilibrium(
         held,
         end,

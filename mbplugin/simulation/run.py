@@ -16,7 +16,7 @@ from mbplugin.constraints.rank import constraint_matrix
 from mbplugin.constraints.rows import plane_columns
 from mbplugin.constraints.stated_state import stated_state
 from mbplugin.dynamics.compiler import announce_compilation
-from mbplugin.dynamics.tree_model import tree_model
+from mbplugin.dynamics.tree_model import tree_model, with_joints_without_mass_at_rest
 from mbplugin.errors import BadNumber, BadUsage, BrokenModel, MbPluginError, UnknownName, suggestion
 from mbplugin.model.brakes import (
     AppliedForces,
@@ -234,6 +234,7 @@ def simulate(
         friction=friction,
         brakes=tuple(brake.force(at) for brake in gripping),
     )
+    actions, massless = with_joints_without_mass_at_rest(mechanism, actions, start.qd)
     warn_of(implausible(mechanism, start.qd, actions.payloads, gripping))
     planar = planar or option_of(mech, "planar", None)
     options = Options(
@@ -269,7 +270,7 @@ def simulate(
         holds=timed_holds(holds, held, options),
     )
     replaced = replaced_payloads(base.payloads) if payload is not None else ()
-    notes = (*motion.notes, *(weightless(scene) if scene else ()), *replaced)
+    notes = (*massless, *motion.notes, *(weightless(scene) if scene else ()), *replaced)
     return replace(motion, stiffness=springy, notes=notes)
 
 

@@ -537,10 +537,10 @@ class StopReport(Result):
 
     @property
     def falls(self) -> bool:
-        """Whether the robot is in free fall at the end, because nothing holds its base, and never comes to rest."""
+        """Whether the robot is in free fall at the end, because nothing holds its base."""
         mech, motion = self.scenario.mech, self.trajectory
         pull = float(np.linalg.norm(mech.gravity))
-        if self.outcome != "not_stopped" or not pull:
+        if self.outcome == "stopped" or not pull or not motion.time[-1]:
             return False
         rates = [motion.qd[-1, joint.qd][:3] for joint in mech.tree.joints if joint.pair is None]
         return any(float(v @ mech.gravity) > 0.5 * pull**2 * motion.time[-1] for v in rates)

@@ -15,6 +15,7 @@ from mbplugin.arguments import checked
 from mbplugin.constraints import rank_tolerance
 from mbplugin.constraints.closure import constraints_to_close
 from mbplugin.constraints.stated_state import closed_pose, stated_state
+from mbplugin.dynamics.tree_model import with_joints_without_mass_at_rest
 from mbplugin.errors import BadNumber, BadUsage, CannotClose, ContradictedState, UnknownName, suggestion
 from mbplugin.model.brake_law import Brake
 from mbplugin.model.brakes import (
@@ -202,6 +203,7 @@ def estop(
         damping=damping,
         friction=friction,
         tolerance=tolerance,
+        massless_at_rest=True,
         **common,
     )
     scenario = replace(
@@ -240,6 +242,7 @@ def make_scenario(
     tolerance: float | None = None,
     require_brakes: bool = False,
     default: DefaultTool | None = None,
+    massless_at_rest: bool = False,
 ) -> Scenario:
     """Return the scenario of a stop; arguments as for :func:`estop`.
 
@@ -247,6 +250,9 @@ def make_scenario(
     ----------
     default : DefaultTool, optional
         Used if no tool is named: the default tool of the model of which this one is a part.
+    massless_at_rest : bool
+        Whether joints without mass that start at rest stay there, instead of being an error; for callers that start
+        them at no other rate.
     """
     mech = with_assumed_drives(model_of(mech), brakes)
     scene = mech if isinstance(mech, Scene) else None
@@ -284,6 +290,9 @@ def make_scenario(
     qdd0: Array = np.zeros(len(qd0))
     if start is not None:
         q0, qd0, qdd0 = start.state(mechanism, q0)
+    massless: tuple[str, ...] = ()
+    if massless_at_rest:
+        actions, massless = with_joints_without_mass_at_rest(mechanism, actions, qd0)
     limit = rank_tolerance(scene, tolerance)
     if start is None and (constraints_to_close(mechanism) or mechanism.pfaffians):
         # the drives start from a state that satisfies the constraints
@@ -327,6 +336,7 @@ def make_scenario(
         tool_choice=choice,
         taken=(
             *drives_sentence(mechanism),
+            *massless,
             *(taken if start is None else ()),
             *(() if mechanism.assumed_drives else placeholder_efforts(mechanism, by_effort, q0)),
         ),

@@ -215,7 +215,7 @@ def worst_stop(
     mech = with_assumed_drives(mech, brakes)
     default = default_tool(mechanism_of(mech)) if tool is None else None
     body = tool_name(mechanism_of(mech), tool)
-    mech, rigid = with_rigid_rest(mech, body, brakes, axes_that_stop(mechanism_of(mech), body, axes))
+    mech, rigid = with_rigid_rest(mech, body, brakes, axes_that_stop(mechanism_of(mech), body, axes), axes)
     scenario = make_scenario(mech, category=category, default=default, **common)
     # no need to require them again
     common["require_brakes"] = False

@@ -290,6 +290,26 @@ def test_a_robot_with_a_free_base_is_said_to_fall() -> None:
     assert stop.notes[-1].endswith("base is free (base='fixed' or --base fixed bolts it down)")
 
 
+@pytest.mark.bullet
+def test_a_falling_robot_whose_brake_slips_falls() -> None:
+    stop = mb.estop(
+        mb.load(IIWA, base="free"),
+        qd={"lbr_iiwa_joint_2": 3.0},
+        brakes=[{"joint": "lbr_iiwa_joint_2", "torque": 1e-3}],
+    )
+    assert stop.outcome in ("limit_hit", "slipped_back") and stop.falls
+    assert str(stop).startswith(f"{stop.scenario.mech.name} falls")
+
+
+@pytest.mark.bullet
+def test_a_robot_that_nothing_moves_and_nothing_holds_is_not_said_to_stop() -> None:
+    """Its brakes are too weak for its own weight."""
+    weak = [{"joint": f"lbr_iiwa_joint_{k}", "torque": 1.0} for k in range(1, 8)]
+    stop = mb.estop(mb.load(IIWA, base="fixed"), q={"lbr_iiwa_joint_2": 1.0}, brakes=weak)
+    assert stop.outcome == "limit_hit"
+    assert "ran into a joint limit after" in str(stop).splitlines()[0] + str(stop).splitlines()[1]
+
+
 def test_a_payload_that_is_a_text_is_read_if_it_is_a_mass() -> None:
     arm = ROOT / "assets" / "arm_6r.scene.toml"
     times = [mb.estop(arm, payload=mass).time for mass in ("5kg", 5.0, 0.0)]  # type: ignore[arg-type]

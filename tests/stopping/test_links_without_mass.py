@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import mbplugin as mb
 from command_line import call
 
 LINK = "<inertial><mass value='1'/><inertia ixx='.1' iyy='.1' izz='.1' ixy='0' ixz='0' iyz='0'/></inertial>"
@@ -58,13 +59,69 @@ def test_forces_name_the_links_that_count_as_without_mass_before_the_numbers(
         assert done.code == 0 and ("1 link with a shape has no mass (--massless)" in first) is named
 
 
-@pytest.mark.parametrize("command", [("stop-table",), ("worst-stop", "--samples", "10"), ("estop",)])
+def with_a_massless_tip(folder: Path, upper: str = LINK) -> str:
+    """Return the file of the arm whose outer link states nothing."""
+    file = Path(robot(folder, SHAPE + upper))
+    text = file.read_text(encoding="utf-8")
+    file.write_text(text.replace(f"<link name='lower'>{LINK}</link>", "<link name='lower'/>"), "utf-8")
+    return str(file)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("stop-table", "--axes", "j2"),
+        ("worst-stop", "--samples", "10", "--axes", "j2"),
+        ("estop", "--qd", "j2=1"),
+        ("simulate", "--qd", "j2=1"),
+    ],
+    ids=lambda command: command[0],
+)
 def test_a_joint_that_moves_no_mass_is_refused_with_the_remedy(
     command: tuple[str, ...], tmp_path: Path
 ) -> None:
-    file = Path(robot(tmp_path, SHAPE + LINK))
-    text = file.read_text(encoding="utf-8")
-    file.write_text(text.replace(f"<link name='lower'>{LINK}</link>", "<link name='lower'/>"), "utf-8")
-    done = call(command[0], str(file), "--base", "fixed", *command[1:])
+    done = call(command[0], with_a_massless_tip(tmp_path), "--base", "fixed", *command[1:])
     assert done.code == 2 and done.err.startswith("mbplugin: joint rate 'j2' moves no mass; ")
     assert "--massless pybullet" in done.err
+
+
+@pytest.mark.parametrize("command", ["stop-table", "worst-stop", "estop", "simulate"])
+def test_a_robot_without_any_mass_is_refused_with_the_remedy(command: str, tmp_path: Path) -> None:
+    done = call(command, with_a_massless_tip(tmp_path, ""), "--base", "fixed")
+    assert done.code == 2 and "moves no mass; " in done.err
+    assert "--massless pybullet" in done.err
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("stop-table", "--category", "0"),
+        pytest.param(("worst-stop", "--samples", "10"), marks=pytest.mark.long),
+        ("estop", "--qd", "j1=1"),
+        ("simulate", "--qd", "j1=1", "--duration", "0.1"),
+        ("modes",),
+    ],
+    ids=lambda command: command[0],
+)
+def test_a_joint_without_mass_that_is_not_moved_stays_in_place(
+    command: tuple[str, ...], tmp_path: Path
+) -> None:
+    """The first lines say so."""
+    done = call(command[0], with_a_massless_tip(tmp_path), "--base", "fixed", *command[1:])
+    assert done.code == 0
+    first = " ".join(done.out.split()[:150])
+    said = ("1 massless joint rigid", "1 joint without mass in place", "! j2: stays in place")
+    assert any(words in first for words in said)
+
+
+def test_a_table_is_that_of_the_arm_whose_massless_joint_is_fixed(tmp_path: Path) -> None:
+    file = with_a_massless_tip(tmp_path)
+    table = mb.stopping_table(mb.load(file, base="fixed"), categories=(0,))
+    alone = tmp_path / "alone.urdf"
+    text = Path(file).read_text(encoding="utf-8")
+    alone.write_text(text.replace("name='j2' type='revolute'", "name='j2' type='fixed'"), encoding="utf-8")
+    expected = mb.stopping_table(mb.load(alone, base="fixed"), categories=(0,))
+    keys = ("joint", "time", "distance", "tool_distance", "outcome")
+    assert [[row[key] for key in keys] for row in table.rows] == [
+        [row[key] for key in keys] for row in expected.rows
+    ]

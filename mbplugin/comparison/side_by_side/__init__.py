@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from importlib import import_module
 from importlib.util import find_spec
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -543,6 +544,8 @@ def instant_of(
         holders += held_joints(asked.motion, hold or (), (), asked.tolerance)
     following = _following(mech, {holder.joint for holder in holders})
     holders += map(Lock, following)
+    untold = _coupled(mech, {holder.joint for holder in holders}) if asked.at_rest and hold is None else []
+    holders += map(Lock, untold)
     fixed = with_fixed(mech, asked.motion.poses, holders)
     scene = replace(model, mechanism=fixed) if isinstance(model, Scene) else fixed
     state = _at_fixed(asked, fixed, tuple(dict.fromkeys(h.joint for h in holders)))
@@ -554,6 +557,13 @@ def instant_of(
     if following:
         what = f"{listed(following)} would follow what is held by its coupling; it is held itself"
         state = replace(state, notes=(*state.notes, what))
+    if untold:
+        joints = (
+            f"{listed(untold)} are coupled to each other, and no other engine gives the force of a coupling"
+        )
+        state = replace(
+            state, notes=(*state.notes, f"{joints}; they are held: --hold (hold=...) states other joints")
+        )
     acting = (*own[0], *springs, *read_loads(fixed, loads))
     carried = tuple(own[1]) if payloads is None else read_payloads(fixed, payloads)
     system = build_system(fixed, state.q, state.motion.poses, state.motion.columns, state.tolerance)
@@ -594,6 +604,12 @@ def _following(mech: Mechanism, held: Collection[str]) -> list[str]:
                 left[name].discard(joint)
                 due += [name] * (len(left[name]) == 1)
     return found
+
+
+def _coupled(mech: Mechanism, held: Collection[str]) -> list[str]:
+    """Return the coupled joints, of couplings none of whose joints is held."""
+    terms = [{term.joint: None for term in coupling.terms} for coupling in mech.couplings]
+    return list(dict.fromkeys(chain.from_iterable(joints for joints in terms if not joints.keys() & held)))
 
 
 def _at_fixed(asked: ClosedState, fixed: Mechanism, held: tuple[str, ...]) -> ClosedState:

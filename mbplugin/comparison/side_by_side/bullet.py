@@ -158,7 +158,7 @@ def _missing(instant: Instant, built: Built) -> str:
     if mech.pfaffians:
         return f"PyBullet has no constraint for {mech.pfaffians[0].name!r} ({mech.pfaffians[0].type})"
     if mech.couplings:
-        return f"PyBullet does not tell what {mech.couplings[0].name!r} does in a joint"
+        return f"PyBullet does not report the force of {mech.couplings[0].name!r}"
     screws = [pair.name for pair in mech.pairs if pair.type == "screw"]
     return f"PyBullet has no screw such as {screws[0]!r}" if screws else ""
 

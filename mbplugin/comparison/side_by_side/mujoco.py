@@ -50,7 +50,7 @@ def _missing(instant: Instant) -> str:
     if mech.pfaffians:
         return f"MuJoCo has no constraint for {mech.pfaffians[0].name!r} ({mech.pfaffians[0].type})"
     if mech.couplings:
-        return f"MuJoCo does not tell what {mech.couplings[0].name!r} does in a joint"
+        return f"MuJoCo does not report the force of {mech.couplings[0].name!r}"
     none = [pair for pair in mech.pairs if pair.type == "screw" or not pair.kind.has_coordinates]
     return f"MuJoCo has no joint such as {none[0].name!r} ({none[0].type})" if none else ""
 

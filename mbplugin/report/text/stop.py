@@ -46,7 +46,7 @@ def estop_lines(report: StopReport, width: int = PLAIN_WIDTH, units: Units = SI)
 
 
 def _headline(report: StopReport) -> str:
-    if not report.scenario.qd.any():
+    if not report.scenario.qd.any() and report.outcome == "stopped":
         return (
             f"{report.scenario.mech.name}: nothing moves at the signal, so that nothing stops: state rates, such as"
             " --qd JOINT=1 (qd={JOINT: 1}); computed, not measured"

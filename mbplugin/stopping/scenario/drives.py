@@ -20,8 +20,8 @@ import numpy as np
 
 from mbplugin.constraints.assembly import assemble
 from mbplugin.dynamics.formulations import Equations
-from mbplugin.dynamics.tree_model import redundancy
-from mbplugin.model.brakes import BrakeLike, JointBrake, read_brakes, robot_brakes
+from mbplugin.dynamics.tree_model import joints_without_mass, redundancy
+from mbplugin.model.brakes import BrakeLike, JointBrake, read_brakes, robot_brakes, scene_actions
 from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.mechanism.identity import DisjointSets
 from mbplugin.model.mechanism.kinematics import (
@@ -379,6 +379,7 @@ def with_rigid_rest(
     tool: str,
     brakes: Iterable[BrakeLike] | None = None,
     axes: Collection[str] = (),
+    named: Collection[str] | None = None,
 ) -> tuple[Scene | Mechanism, tuple[str, ...]]:
     """Return a robot whose joints that cannot belong to such an arm are rigid, and sentences that name them.
 
@@ -390,11 +391,17 @@ def with_rigid_rest(
         Brakes given by the caller; their joints keep moving. None: joints need no brake to keep moving.
     axes : collection of str
         Joints of the arm that are stopped; joints coupled to one of them keep moving.
+    named : collection of str, optional
+        Those of them that the caller names: they keep moving, also if they move no mass.
     """
     scene = as_scene(model)
     mech = scene.mechanism
     within = _coupled_within(mech, tool, axes)
-    rigid = _beside(scene, tool, brakes, within)
+    beside = _beside(scene, tool, brakes, within)
+    given = {brake.joint for brake in read_brakes(mech, tuple(brakes or ()))}
+    stay = {*(named or ()), *given, *(brake.joint for brake in scene.brakes)}
+    massless = {*joints_without_mass(mech, scene_actions(scene))} - stay - beside
+    rigid = beside | massless
     if not rigid:
         return model, ()
     stated = scene.state
@@ -411,11 +418,16 @@ def with_rigid_rest(
         springs=tuple(spring for spring in scene.springs if getattr(spring, "joint", "") not in rigid),
     )
     said = []
-    for reason, own in (("they lie beside the arm", rigid - within), ("couplings tie them", rigid & within)):
+    reasons = (
+        ("they lie beside the arm", "", beside - within),
+        ("couplings tie them", "coupled ", beside & within),
+        ("they move no mass", "massless ", massless),
+    )
+    for reason, kind, own in reasons:
         names = [pair.name for pair in mech.pairs if pair.name in own and pair.kind.free]
         if names:
             sentence = f"{listed(names)}: taken as rigid in their pose, as {reason}."
-            said.append(Assumption(sentence, f"{counted(len(names), 'joint')} rigid"))
+            said.append(Assumption(sentence, f"{counted(len(names), f'{kind}joint')} rigid"))
     return scene, tuple(said)
 
 

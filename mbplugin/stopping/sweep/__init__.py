@@ -255,6 +255,7 @@ def sweep_plan(
         category=category,
         payload=payload,
         loads=loads,
+        massless_at_rest=trajectory is None,
         **common,
     )
     warn_of(scenario.warnings)

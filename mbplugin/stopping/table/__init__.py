@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -556,7 +557,9 @@ class StoppingTable(Result):
         groups: dict[tuple[int, str, str], list[dict[str, Any]]] = {}
         for row in self.rows:
             if row["outcome"] != "stopped":
-                groups.setdefault((row["category"], row["joint"], row["outcome"]), []).append(row)
+                # the joint that stops is not the one that fails if the brakes of others slip
+                whose = "" if row["slips"] and row["outcome"] == "limit_hit" else row["joint"]
+                groups.setdefault((row["category"], whose, row["outcome"]), []).append(row)
         if not groups:
             return ""
         said = []
@@ -564,7 +567,9 @@ class StoppingTable(Result):
             speeds = sorted({row["speed_percent"] for row in rows})
             at = f"{listed([str(speed) for speed in speeds], most=len(speeds))} % speed"
             stops = counted(len(rows), "stop")
-            said.append(f"{joint} {OUTCOME_WORDS[outcome]} ({stops} of category {category}, {at})")
+            slipping = Counter(slip["joint"] for row in rows for slip in row["slips"]).most_common()
+            who = joint or f"with slipping brakes of {listed([name for name, _ in slipping], 3)}, a joint"
+            said.append(f"{who} {OUTCOME_WORDS[outcome]} ({stops} of category {category}, {at})")
         count = sum(map(len, groups.values()))
         return f"{count} of {counted(len(self.rows), 'stop')} not at rest: {', '.join(said)}"
 

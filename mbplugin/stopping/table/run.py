@@ -151,7 +151,7 @@ def stopping_table(
     mech = with_assumed_drives(mech, brakes)
     default = default_tool(mechanism_of(mech)) if tool is None else None
     body = tool_name(mechanism_of(mech), tool)
-    mech, rigid = with_rigid_rest(mech, body, brakes, axes_that_stop(mechanism_of(mech), body, axes))
+    mech, rigid = with_rigid_rest(mech, body, brakes, axes_that_stop(mechanism_of(mech), body, axes), axes)
     scene = mech if isinstance(mech, Scene) else None
     scenario = make_scenario(mech, default=default, **common)
     rated = rated_payload(scenario, payload)

@@ -11,6 +11,7 @@ import pytest
 import mbplugin as mb
 from mbplugin.comparison.side_by_side import SideBySide, instant_of
 from mbplugin.errors import BadUsage
+from mbplugin.model.mechanism import Coupling, Term
 from mbplugin.model.spatial import JointSpring
 from mbplugin.report.html.chapters import Chapter
 from mbplugin.report.html.view import grade
@@ -307,3 +308,33 @@ def test_friction_carries_a_robot_on_a_slope_as_far_as_it_can(tmp_path: Path) ->
         else:
             with pytest.raises(BadUsage, match="cannot carry this load"):
                 mb.engines(standing, only=["mujoco"])
+
+
+GRIPPER = """<robot name="gripper"><link name="palm">{mass}</link><link name="left">{mass}</link>
+<link name="right">{mass}</link><joint name="open" type="prismatic"><parent link="palm"/><child link="left"/>
+<origin xyz="0 .1 0"/><axis xyz="0 1 0"/><limit lower="0" upper=".1" effort="9" velocity="1"/></joint>
+<joint name="follow" type="prismatic">
+<parent link="palm"/><child link="right"/><origin xyz="0 -.1 0"/><axis xyz="0 -1 0"/>
+<limit lower="0" upper=".1" effort="9" velocity="1"/><mimic joint="open"/></joint></robot>"""
+MASS = (
+    "<inertial><origin xyz='.1 .02 .3'/><mass value='2'/>"
+    "<inertia ixx='.1' iyy='.1' izz='.1' ixy='0' ixz='0' iyz='0'/></inertial>"
+)
+
+
+def test_joints_that_are_coupled_to_each_other_are_held_because_no_engine_gives_the_force_of_a_coupling(
+    tmp_path: Path,
+) -> None:
+    """Two gears of different ratios leave the fingers no motion, so that nothing else would hold them."""
+    file = tmp_path / "gripper.urdf"
+    file.write_text(GRIPPER.format(mass=MASS))
+    mech = mb.load(file, base="fixed").mechanism
+    gear = Coupling("gear", "gear", (Term("open", "tz", 1.0), Term("follow", "tz", 2.0)))
+    mech = replace(mech, couplings=(*mech.couplings, gear))
+    found = mb.engines(mech)
+    assert set(found.held) == {"open", "follow"} and found.agrees
+    assert [a.reason for a in found.engines[:3]] == ["", "", ""]
+    assert any("are coupled to each other" in note for note in found.notes)
+    # what the caller states is not completed
+    stated = mb.engines(mech, hold=[])
+    assert not stated.held and "does not report the force of 'mimic follow'" in stated.engines[1].reason
