@@ -34,6 +34,8 @@ TYPES: dict[str, type] = {
     "dict": dict,
 }
 _FORMAT = re.compile(r"%(?:%|[-+ #0]{0,5}(\d*)(?:\.(\d*))?[diouxXeEfFgGsr])")
+#: A brace of ``str.format``, doubled, or a field with a plain name and format; attributes and indices are not matched.
+_FIELD = re.compile(r"\{\{|\}\}|\{\w*(?::[<>=^]?[-+ ]?0?(\d*)(?:\.(\d*))?[bdoxXeEfFgGs%]?)?\}")
 
 
 class Refused(Refusal):
@@ -196,6 +198,24 @@ def formatted(left: Data, right: Data) -> Data:
         raise Refused(f"a format that is not simple, at character {place.start()}")
     require_room(len(left) + sum(_extent(value, 0)[0] for value in values))
     return left % values
+
+
+def _with_fields(text: str, /, *values: Data, **words: Data) -> str:
+    """Return a text with its fields ``{}``, ``{0}``, ``{name:.3f}`` … replaced by numbers and strings.
+
+    Raises
+    ------
+    Refused
+        A value is not a scalar, a field is more than a name and a plain format, or the result is too large.
+    """
+    given = (*values, *words.values())
+    if not all(type(value) in _SCALARS for value in given):
+        raise Refused("a format of something else than numbers and texts")
+    for brace in re.finditer(r"[{}]", _FIELD.sub(_refuse_wide, text)):
+        raise Refused(f"a format that is not simple, at character {brace.start()}")
+    fields = text.count("{")
+    require_room(len(text) + fields * (_WIDEST + max((_extent(value, 0)[0] for value in given), default=0)))
+    return text.format(*values, **words)
 
 
 def _refuse_wide(match: re.Match[str]) -> str:
@@ -415,6 +435,7 @@ METHODS: Mapping[type, Mapping[str, Function]] = {
         "rsplit": Function(str.rsplit, ("sep", "maxsplit")),
         "join": Function(_joined),
         "replace": Function(_replaced),
+        "format": Function(_with_fields, ("*",)),
     },
     # pop shortens a list in place, as in xacro itself; nothing here extends one
     list: {"index": Function(list.index), "count": Function(list.count), "pop": Function(list.pop)},
