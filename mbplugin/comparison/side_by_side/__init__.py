@@ -65,6 +65,8 @@ _LIMITS = Limits(
 _NAMED = 6
 #: A held joint that moves by more than this, rad/s or m/s, contradicts a given rate.
 _MOVES = 1e-9
+#: Mass that other engines get for a massless body with a freedom, relative to that of all bodies.
+_SPECK = 1e-9
 #: The name of our own column.
 OURS = "mbplugin"
 #: Unique components of engines that agree differ by less than this fraction of the largest in the joint.
@@ -147,7 +149,9 @@ def engines(
     CannotClose
         A loop that cannot be closed.
     """
-    model = model_of(model) if stance else standing(model, q, qd, on_stand=True)
+    model = model_of(model) if stance else standing(model, q, qd)
+    if not (stance or (stance is None and stands(model, qd))):
+        model = standing(model, q, qd, on_stand=True)
     chosen = _chosen(only)
     loads, payload = tuple(loads), None if payload is None else tuple(payload)
     ground, forces = _on_the_ground(model, q, qd, loads, payload, stance, friction, tolerance)
@@ -323,14 +327,32 @@ def _ask(name: str, instant: Instant) -> Answer:
         return Answer(engine.name, reason=f"{engine.name} is not installed ({engine.remedy})")
     module, function = engine.function.split(".")
     asked = getattr(import_module(f"mbplugin.comparison.side_by_side.{module}"), function)
+    heavy = replace(instant, mech=_without_massless_movers(instant.mech))
     try:
-        answer: Answer = in_own_child(engine.name, _LIMITS, "", os.environ, asked, instant)
+        answer: Answer = in_own_child(engine.name, _LIMITS, "", os.environ, asked, heavy)
     except MbPluginError as error:
         return Answer(engine.name, reason=str(error))
     bad = [pair for pair, wrench in answer.wrenches.items() if not np.isfinite(wrench).all()]
     if bad:
         return replace(answer, wrenches={}, reason=f"{engine.name} has no finite force in {bad[0]!r}")
     return answer
+
+
+def _without_massless_movers(mech: Mechanism) -> Mechanism:
+    """Return the mechanism with a negligible mass for each massless body that has a freedom.
+
+    Other engines refuse such a body, or move the masses of bodies that are fixed to it into it, and with them the
+    forces in their joints.
+    """
+    total, size = sum(body.mass for body in mech.bodies), mech.largest_place or 1.0
+    movers = {joint.outer for joint in mech.tree.joints if joint.pair is None or joint.pair.kind.free}
+    bodies = (
+        replace(body, mass=_SPECK * total, I_C=_SPECK * total * size**2 * np.eye(3))
+        if body.name in movers and body.massless
+        else body
+        for body in mech.bodies
+    )
+    return replace(mech, bodies=tuple(bodies))
 
 
 def _joints(

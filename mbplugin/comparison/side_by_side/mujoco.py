@@ -71,6 +71,9 @@ def _spec(mujoco: Any, instant: Instant, parts: list[Part]) -> Any:
         index = mech.body_index[part.body]
         share, R_WL = 1.0 / shares[part.body], poses.R_WL[index]
         inertia = share * R_WL @ mech.bodies[index].I_C @ R_WL.T
+        if instant.at_rest:
+            # at rest no inertia acts, and MuJoCo refuses one that no body has
+            inertia = np.abs(inertia).max() * np.eye(3)
         body = parent.add_body(name=part.name, pos=part.point - origin)
         body.explicitinertial = True
         body.mass, body.ipos = share * mech.bodies[index].mass, poses.p_WC[index] - part.point

@@ -338,3 +338,32 @@ def test_joints_that_are_coupled_to_each_other_are_held_because_no_engine_gives_
     # what the caller states is not completed
     stated = mb.engines(mech, hold=[])
     assert not stated.held and "does not report the force of 'mimic follow'" in stated.engines[1].reason
+
+
+ROVER = """<robot name="rover"><link name="base_footprint"/><link name="chassis">{mass}<collision><geometry>
+<box size=".4 .3 .05"/></geometry></collision></link><link name="mast">{mass}</link>
+<joint name="down" type="fixed"><parent link="base_footprint"/><child link="chassis"/><origin xyz="0 0 .1"/></joint>
+<joint name="up" type="fixed"><parent link="chassis"/><child link="mast"/><origin xyz="0 0 .3"/></joint>
+{wheels}</robot>"""
+WHEEL = """<link name="wheel_{n}">{mass}<collision><origin rpy="1.5707963 0 0"/>
+<geometry><cylinder radius=".1" length=".05"/></geometry></collision></link>
+<joint name="drive_{n}" type="continuous"><parent link="chassis"/><child link="wheel_{n}"/>
+<origin xyz="{x} {y} 0"/><axis xyz="0 1 0"/></joint>"""
+LIGHT = """<inertial><mass value="{m}"/><inertia ixx="{i}" iyy="{i}" izz="{z}" ixy="0" ixz="0" iyz="0"/></inertial>"""
+
+
+@pytest.mark.parametrize("izz", [0.1, 0.5], ids=["possible", "impossible"])
+def test_a_robot_below_a_massless_root_stands_alike_in_all_engines(izz: float, tmp_path: Path) -> None:
+    """By hand: the mast weighs 2 kg, the massless root carries nothing. Inertias of no body do not act at rest."""
+    own = LIGHT.format(m=2, i=0.1, z=izz)
+    places = [(x, y) for x in (-0.2, 0.2) for y in (-0.2, 0.2)]
+    wheels = "".join(WHEEL.format(n=n, x=x, y=y, mass=own) for n, (x, y) in enumerate(places))
+    file = tmp_path / "rover.urdf"
+    file.write_text(ROVER.format(mass=own, wheels=wheels))
+    found = mb.engines(file)
+    assert found.stance is not None and found.agrees
+    assert [answer.engine for answer in found.answers] == ["mbplugin", "PyBullet", "MuJoCo"]
+    for answer in found.answers:
+        np.testing.assert_allclose(answer.wrenches["up"][:3], [0, 0, 2 * 9.81], atol=1e-6)
+        np.testing.assert_allclose(answer.wrenches["down"], 0.0, atol=1e-6)
+        print(answer.engine, answer.wrenches)
