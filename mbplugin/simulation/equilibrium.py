@@ -36,7 +36,7 @@ from mbplugin.dynamics.tree_model import (
 from mbplugin.errors import BadUsage, CannotClose
 from mbplugin.joint_reactions import named_lock
 from mbplugin.model.brakes import AppliedForces, scene_actions, with_springs
-from mbplugin.model.mechanism import Driver, Lock, Mechanism
+from mbplugin.model.mechanism import WORLD, Driver, Lock, Mechanism
 from mbplugin.model.mechanism.kinematics import JointValues, displace, forward, relative_pose
 from mbplugin.model.mechanism.pair import Contact, has_quaternion, measure
 from mbplugin.model.scene import (
@@ -50,7 +50,7 @@ from mbplugin.model.scene import (
 )
 from mbplugin.model.spatial import AnyArray, Array, JointSpring, Spring
 from mbplugin.phrases import Assumption, counted, listed, names_of, one_line, one_line_repr
-from mbplugin.readers import ModelSource
+from mbplugin.readers import ModelSource, model_of
 from mbplugin.readers.standing import standing
 from mbplugin.rendering import Result
 from mbplugin.simulation.friction import generic_redundancy
@@ -188,7 +188,12 @@ def settled(
     planar: str | None,
 ) -> tuple[Equilibrium, Statics, SmallMotions]:
     """Return the equilibrium from the arguments of :func:`equilibrium`, and the small motions about it."""
-    source = standing(model, q)
+    springs = tuple(springs)
+    source = model_of(model)
+    own = source.springs if isinstance(source, Scene) else ()
+    afloat = any(isinstance(one, Spring) and WORLD in (one.body_a, one.body_b) for one in (*own, *springs))
+    # a robot that nothing holds falls for ever
+    source = standing(source, q, on_stand=not afloat)
     scene = source if isinstance(source, Scene) else None
     mech = mechanism_of(source)
     planar = planar or option_of(source, "planar", None)

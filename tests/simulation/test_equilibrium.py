@@ -17,7 +17,7 @@ from mbplugin.model.mechanism import Body, Mechanism
 from mbplugin.model.mechanism.pair import Freedom, Pair
 from mbplugin.model.spatial import Array, JointSpring, Pose, Spring
 from models import chain, four_bar, from_world_frames, pose_at
-from places import ASSETS, ROOT
+from places import ASSETS, BULLET_DATA, ROOT
 
 GRAVITY = 9.81
 
@@ -319,3 +319,16 @@ def test_wheels_and_unknown_joints_are_refused() -> None:
         mb.equilibrium(ASSETS / "four_wheel_robot.scene.toml")
     with pytest.raises(UnknownName, match="elbow"):
         mb.equilibrium(pendulum(), hold=["elbow"])
+
+
+@pytest.mark.long
+@pytest.mark.bullet
+def test_the_base_of_a_robot_on_legs_is_held_and_said_unless_a_spring_carries_it() -> None:
+    path = BULLET_DATA / "laikago" / "laikago_toes.urdf"
+    found = mb.equilibrium(path)
+    assert found.mechanism.assumed_fixed == ("chassis",)
+    point, above = np.zeros(3), np.array([0.0, 0.0, 2.0])
+    carried = mb.equilibrium(path, springs=[Spring("world", "chassis", above, point, 5000.0, 1.0)])
+    assert not carried.mechanism.assumed_fixed
+    with pytest.raises(BadUsage, match="finds no equilibrium"):
+        mb.equilibrium(mb.load(path, base="free"))
