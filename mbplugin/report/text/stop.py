@@ -48,8 +48,8 @@ def estop_lines(report: StopReport, width: int = PLAIN_WIDTH, units: Units = SI)
 def _headline(report: StopReport) -> str:
     if not report.scenario.qd.any() and report.outcome == "stopped":
         return (
-            f"{report.scenario.mech.name}: nothing moves at the signal, so that nothing stops: state rates, such as"
-            " --qd JOINT=1 (qd={JOINT: 1}); computed, not measured"
+            f"{report.scenario.mech.name}: nothing moves at the signal, so nothing stops: state rates, such as --qd"
+            " JOINT=1 (qd={JOINT: 1}), or see stops from full speed with stop-table; computed, not measured"
         )
     return (
         f"{report.scenario.mech.name}: stop of category {report.scenario.category},"
