@@ -234,7 +234,9 @@ def simulate(
         friction=friction,
         brakes=tuple(brake.force(at) for brake in gripping),
     )
-    actions, massless = with_joints_without_mass_at_rest(mechanism, actions, start.qd)
+    massless: tuple[str, ...] = ()
+    if not held:  # what is held for a while may act on any joint
+        actions, massless = with_joints_without_mass_at_rest(mechanism, actions, start.qd)
     warn_of(implausible(mechanism, start.qd, actions.payloads, gripping))
     planar = planar or option_of(mech, "planar", None)
     options = Options(

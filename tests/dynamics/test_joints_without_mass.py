@@ -85,6 +85,13 @@ def test_a_joint_on_which_something_acts_is_refused(stated: dict[str, Any]) -> N
         mb.simulate(FINGER, 0.1, **stated)
 
 
+def test_a_closure_that_holds_for_a_while_may_act_on_the_joint() -> None:
+    tie = Pair("tie", "spherical", "world", "nail", Pose.from_xyz_rpy((1.7, 0, 0)), Pose.identity())
+    tied = replace(FINGER, pairs=(*FINGER.pairs, tie))
+    with pytest.raises(BrokenModel, match="moves no mass"):
+        mb.simulate(tied, 0.1, holds=[mb.TimedConstraint("tie", until=0.05)])
+
+
 def test_a_coupled_joint_is_not_among_them() -> None:
     coupled = replace(
         FINGER, couplings=(Coupling("gear", "gear", (Term("slide", "tz", 1.0), Term("j1", "rz", 1.0))),)
