@@ -14,7 +14,6 @@ from mbplugin.dynamics.kernels import move_single
 from mbplugin.dynamics.tree_calls import LANED_COMPOSITE, LANED_RATE, in_lanes
 from mbplugin.model.spatial import AnyArray, Array
 
-
 #: Number of nodes in a step: the speed of the tool is smooth there, so one in each of eight lanes suffices.
 NODES = 8
 

@@ -93,7 +93,12 @@ class LanesRecord(types.Record):  # type: ignore[misc]
         )
         #: The records in the same memory as plain Python takes them.
         self.of_one_lane = np.dtype(
-            {"names": dtype.names, "formats": [dtype[n] for n in dtype.names], "offsets": offsets, "itemsize": size}
+            {
+                "names": dtype.names,
+                "formats": [dtype[n] for n in dtype.names],
+                "offsets": offsets,
+                "itemsize": size,
+            }
         )
         super().__init__(fields, size, True)
 
