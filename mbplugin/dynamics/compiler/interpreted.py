@@ -12,7 +12,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from functools import cache, wraps
-from operator import itemgetter, setitem
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -87,17 +87,24 @@ def _with_attributes(dtype: np.dtype[Any]) -> np.dtype[Any]:
     if fields is None:
         return dtype
     names = dtype.names or ()
-    layout = {
+    layout: Any = {
         "names": names,
         "formats": [_with_attributes(fields[name][0]) for name in names],
         "offsets": [fields[name][1] for name in names],
         "itemsize": dtype.itemsize,
     }
-    attributes = {
-        name: property(itemgetter(name), lambda record, value, name=name: setitem(record, name, value))
-        for name in names
-    }
-    return np.dtype((type("Record", (np.void,), attributes), np.dtype(layout)))
+    return np.dtype(
+        (type("Record", (np.void,), {name: _attribute(name) for name in names}), np.dtype(layout))
+    )
+
+
+def _attribute(name: str) -> property:
+    """Return the attribute with which a record offers one of its fields."""
+
+    def put(record: Any, value: Any) -> None:
+        record[name] = value
+
+    return property(itemgetter(name), put)
 
 
 def _require_types(name: str, kinds: Sequence[Any], args: Sequence[Any]) -> None:
@@ -123,9 +130,8 @@ def _is_array(kind: Any, value: Any) -> bool:
 @cache
 def _dtype(kind: Any) -> np.dtype[Any]:
     """Return the elements of an array as NumPy has them; a number of each lane is a single one."""
-    if hasattr(kind, "of_one_lane"):
-        return np.dtype(kind.of_one_lane)
-    return np.dtype(as_dtype(kind))
+    own: np.dtype[Any] = kind.of_one_lane if hasattr(kind, "of_one_lane") else as_dtype(kind)
+    return own
 
 
 # Addresses of functions and of structures.
@@ -169,7 +175,7 @@ def _part(kind: Any) -> tuple[int, Callable[[Any, int], Any]]:
     """Return the number of words of a part of a structure, and a function that loads it from there on."""
     if isinstance(kind, types.BaseTuple):
         parts, size = [], 0
-        for one in kind:
+        for one in getattr(kind, "types", ()) or (kind.dtype,) * kind.count:
             length, load = _part(one)
             parts.append((size, load))
             size += length
@@ -183,6 +189,7 @@ def _part(kind: Any) -> tuple[int, Callable[[Any, int], Any]]:
     def load_array(words: Any, at: int) -> AnyArray:
         size = words[at + 2] * dtype.itemsize
         memory = (ctypes.c_char * size).from_address(words[at + 4]) if size else b""
-        return np.ndarray(tuple(words[at + first : at + after]), dtype, memory)
+        loaded: AnyArray = np.ndarray(tuple(words[at + first : at + after]), dtype, memory)
+        return loaded
 
     return _BEFORE_SHAPE + 2 * kind.ndim, load_array
