@@ -75,3 +75,17 @@ def test_the_numbers_are_those_of_the_compiled_kernels(monkeypatch: pytest.Monke
     assert interpreted.keys() == compiled.keys()
     for name, values in compiled.items():
         assert interpreted[name] == pytest.approx(values, rel=1e-12, abs=1e-12), name
+
+
+@pytest.mark.long
+def test_nothing_is_compiled_in_advance() -> None:
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "mbplugin", "warmup"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+        env={**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": str(ROOT)},
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "mbplugin: NUMBA_DISABLE_JIT is set, so nothing is compiled; unset it.\n"
