@@ -168,7 +168,8 @@ def compare_stated(
                     yield from _freedoms(kind, pair, twin, b.pairs[pair.name], sides, limits)
             elif any(could) and _is_stated(kind, (pair, twin)[could.index(True)]):
                 unstated.setdefault((kind, could.index(False)), []).append(pair.name)
-    rotors = [
+    # rotor inertia, kg·m², and gear ratio of the drives
+    rotors: list[dict[str, tuple[float, ...]]] = [
         {x.joint: (x.armature, x.gear_ratio) for x in side.scene.actuators if x.armature} for side in sides
     ]
     springs = [_springs(side.scene) for side in sides]

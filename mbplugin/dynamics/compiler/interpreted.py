@@ -16,11 +16,12 @@ from operator import itemgetter
 from typing import Any
 
 import numpy as np
-from numba import types
+from numba import types as numba_types
 from numba.np.numpy_support import as_dtype
 
 from mbplugin.model.spatial import AnyArray
 
+types: Any = numba_types  # the stubs leave much out
 #: Words of an array in front of its shape: owner, parent, number of elements, size of an element, and address.
 _BEFORE_SHAPE = 5
 #: Number of structures whose words stay in memory after the call that needed them.
@@ -175,7 +176,7 @@ def _part(kind: Any) -> tuple[int, Callable[[Any, int], Any]]:
     """Return the number of words of a part of a structure, and a function that loads it from there on."""
     if isinstance(kind, types.BaseTuple):
         parts, size = [], 0
-        for one in getattr(kind, "types", ()) or (kind.dtype,) * kind.count:
+        for one in kind:
             length, load = _part(one)
             parts.append((size, load))
             size += length
