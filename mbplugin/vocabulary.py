@@ -119,13 +119,7 @@ def meant(word: str, known: Sequence[Described], elsewhere: Mapping[str, str]) -
 def misspelt(word: str, known: Sequence[Described], elsewhere: Mapping[str, str]) -> tuple[str, ...]:
     """Return the name that a word of elsewhere stands for, or that a word is another spelling of; else none.
 
-    Parameters
-    ----------
-    word : str
-    known : sequence of Described
-        The names of the namespace in which the word is unknown.
-    elsewhere : mapping of str to str
-        Words of other programs, and what they mean.
+    Arguments as for :func:`meant`: ``word``, ``known`` and ``elsewhere``.
     """
     from difflib import get_close_matches
 

@@ -137,7 +137,8 @@ def _find(
 ) -> None:
     """Record the ids of the bodies and joints of a tree, and switch off anything that would falsify its motion."""
     infos = [
-        bullet.getJointInfo(body, k, physicsClientId=client) for k in range(_count(bullet, client, body))
+        bullet.getJointInfo(body, k, physicsClientId=client)
+        for k in range(int(bullet.getNumJoints(body, physicsClientId=client)))
     ]
     link_of_joint = {info[1].decode(): info[0] for info in infos}
     link_of_name = {info[12].decode(): info[0] for info in infos}
@@ -166,10 +167,6 @@ def _find(
             _release(bullet, client, motor)
         if found:
             motors[joint.pair.name] = tuple(found)
-
-
-def _count(bullet: ModuleType, client: int, body: int) -> int:
-    return int(bullet.getNumJoints(body, physicsClientId=client))
 
 
 def _inertial_frame(bullet: ModuleType, client: int, body: int, link: int) -> Pose:

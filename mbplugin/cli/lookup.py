@@ -122,9 +122,12 @@ def schema_command(
 def warmup_command(output: opt.OutputOption = None) -> None:
     """Compile what motions and stops need, and keep it, for images and CI; print how long that took."""
     begun = time.process_time()
-    from mbplugin.dynamics.compiler import cache_folder
+    from mbplugin.dynamics.compiler import INTERPRETED, cache_folder
+    from mbplugin.errors import BadUsage
     from mbplugin.stopping.calibration.choice import compile_everything
 
+    if INTERPRETED:
+        raise BadUsage("NUMBA_DISABLE_JIT is set, so nothing is compiled", remedy="unset it")
     compile_everything()
     folder = cache_folder()
     kept = f"cached in {folder}" if folder is not None else "not cached: there is no folder for it"

@@ -132,7 +132,9 @@ def bullet_drift(task: Task) -> Drift:
             for k in range(round(task.duration / _STEP)):
                 bullet.stepSimulation(physicsClientId=client)
                 for track in tracks:
-                    X_WA, X_WB = (_bullet_pose(built, body) for body in track.pair.bodies)
+                    X_WA, X_WB = (
+                        Pose.identity() if body == WORLD else built.pose(body) for body in track.pair.bodies
+                    )
                     if not np.isfinite(X_WB.p).all():
                         time = k * _STEP
                         return Drift(
@@ -153,10 +155,6 @@ def _bullet_force(built: Built, ties: tuple[int, ...]) -> Array:
     """Return the total force (3,) of some constraints, N, world axes up to signs."""
     states = [built.bullet.getConstraintState(tie, physicsClientId=built.client) for tie in ties]
     return np.asarray(np.sum([np.array(state[:3], dtype=float) for state in states], axis=0))
-
-
-def _bullet_pose(built: Built, body: str) -> Pose:
-    return Pose.identity() if body == WORLD else built.pose(body)
 
 
 # Drift and noise of closures in an engine.

@@ -362,7 +362,14 @@ def checks_of(
         With which its coordinates converge to a limit of their own.
     """
     own = _States(ours.time, ours.q, ours.qd)
-    theirs = [_with_start(task, run) for run in runs[:4]]
+    theirs = [
+        _States(
+            np.concatenate(([0.0], run.time)),
+            np.concatenate((task.q[None], run.q)),
+            np.concatenate((task.qd[None], run.qd)),
+        )
+        for run in runs[:4]
+    ]
     found = [_account(ours), _closed(task, own.q, OURS, _CLOSED)]
     if reckoned(task):
         (left, turned) = _unaccounted(task, own)
@@ -420,14 +427,6 @@ def opening(mech: Mechanism, states: Array) -> dict[str, float]:
 def _fails(check: Check) -> str:
     unit = "" if check.unit == "1" else f" {check.unit}"
     return f"{check.name} ({check.value:.3g}{unit}, bound {check.bound:.2g})"
-
-
-def _with_start(task: Task, run: Sampled) -> _States:
-    return _States(
-        np.concatenate(([0.0], run.time)),
-        np.concatenate((task.q[None], run.q)),
-        np.concatenate((task.qd[None], run.qd)),
-    )
 
 
 def _closed(task: Task, q: Array, program: Program, share: float) -> Check | None:

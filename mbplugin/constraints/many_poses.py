@@ -544,7 +544,7 @@ def reduced_at_poses(
             at = (
                 X_B[:, :3, 3] + X_B[:, :3, :3] @ pair.X_BS.p
                 if index[pair.body_b] >= 0
-                else _ground(whole, pair)
+                else np.broadcast_to(pair.X_BS.p, (len(whole.Q), 3))
             )
             entry = next(e for b, e in r.entries if b == body)
             W = _about(r.scaled(entry, length), whole.p_WC[:, body] - at, length)
@@ -600,11 +600,6 @@ def redundancy_at_poses(view: View, Q: Array) -> AnyArray:
     if others:
         p += [redundancy(view.at(q).ranked(others)) for q in Q]
     return p
-
-
-def _ground(whole: WholeTree, pair: Pair) -> Array:
-    """Return the point (K, 3) of a pair whose second body is the ground, m."""
-    return np.broadcast_to(pair.X_BS.p, (len(whole.Q), 3))
 
 
 def _about(W: Array, arm: Array, length: Array) -> Array:

@@ -43,7 +43,23 @@ _VECTOR = types.float64[::1]
 _MATRIX = types.float64[:, ::1]
 
 
-class ForwardDynamics:
+class _OfTree:
+    """What forward and inverse dynamics share: the model, its records, and the compiled call at one state."""
+
+    _source: tuple[Mechanism, AppliedForces]
+    _calls: _Calls
+    _compiled: Any
+
+    def __reduce__(self) -> tuple[type, tuple[Mechanism, AppliedForces]]:
+        """Return the mechanism and its forces, from which a copy is built: addresses are those of one process."""
+        return type(self), self._source
+
+    def __repr__(self) -> str:
+        calls = self._calls
+        return f"{type(self).__name__}({shortened(calls.model.mech.name, 60)!r}, nv={calls.nv})"
+
+
+class ForwardDynamics(_OfTree):
     """Joint accelerations of a tree by the articulated-body recursion, q̈ in M q̈ + h = τ.
 
     Loads, payloads, springs and rotor inertias of a scene act, and so do springs and damping of joints. Dry friction
@@ -72,13 +88,6 @@ class ForwardDynamics:
         _require_tree(records, "mb.simulate(model, duration=…) integrates it")
         self._calls = _Calls(records)
         self._place, self._compiled = self._calls.place, _accelerations()
-
-    def __reduce__(self) -> tuple[type, tuple[Mechanism, AppliedForces]]:
-        """Return the mechanism and its forces, from which a copy is built: addresses are those of one process."""
-        return type(self), self._source
-
-    def __repr__(self) -> str:
-        return self._calls.line(type(self).__name__)
 
     def __call__(self, q: Array, qd: Array, tau: Array | None = None, out: Array | None = None) -> Array:
         """Compute the accelerations (nv,) at one state.
@@ -149,7 +158,7 @@ class ForwardDynamics:
         return out
 
 
-class InverseDynamics:
+class InverseDynamics(_OfTree):
     """Drive forces of a tree by the recursive Newton–Euler algorithm, τ = M q̈ + h.
 
     Loads, payloads, springs and rotor inertias of a scene act, and so do springs and damping of joints. Dry friction
@@ -179,13 +188,6 @@ class InverseDynamics:
         _require_tree(records, "mb.inverse_dynamics(model, q, qd, qdd) closes loops")
         self._calls = _Calls(records)
         self._place, self._compiled = self._calls.place, _forces()
-
-    def __reduce__(self) -> tuple[type, tuple[Mechanism, AppliedForces]]:
-        """Return the mechanism and its forces, from which a copy is built: addresses are those of one process."""
-        return type(self), self._source
-
-    def __repr__(self) -> str:
-        return self._calls.line(type(self).__name__)
 
     def __call__(self, q: Array, qd: Array, qdd: Array, out: Array | None = None) -> Array:
         """Compute the drive forces (nv,) for one motion.
@@ -291,10 +293,6 @@ class _Calls:
         self.place = int(self._words.ctypes.data)
         # the line of a spring may vanish in one state only
         self.one_by_one = len(model.springs) > 0
-
-    def line(self, kind: str) -> str:
-        """Return a call of a kind in one line: the name of its mechanism, and the number of its rates."""
-        return f"{kind}({shortened(self.model.mech.name, 60)!r}, nv={self.nv})"
 
     @cached_property
     def lanes(self) -> ManyStates:

@@ -13,8 +13,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import types
-from numba.core import cgutils as _cgutils
-from numba.extending import intrinsic
 
 from mbplugin.dynamics.compiler import (
     Records,
@@ -25,6 +23,7 @@ from mbplugin.dynamics.compiler import (
     named_tuple,
     record_array,
     struct_loader,
+    struct_pointer_of,
     words_of,
 )
 from mbplugin.dynamics.kernels import move
@@ -43,8 +42,6 @@ DONE, LOOK, MASSLESS, RESELECT, TOO_SMALL, NOT_FINITE, WEAK = range(7)
 BEYOND = 1e100
 #: ``row_independence`` of rows that have not been factorised yet.
 UNKNOWN_INDEPENDENCE = (1.0, 0.0, 0.0)
-_intrinsic: Any = intrinsic  # the stubs leave it untyped
-cgutils: Any = _cgutils
 VECTOR, MATRIX, INDICES = types.float64[::1], types.float64[:, ::1], types.int64[::1]
 #: Parts of ``evaluate``, in this order; flags to be combined.
 KINEMATICS, FACTORIZE, ACCELERATE, IMPULSE = 1, 2, 4, 8
@@ -164,29 +161,8 @@ KERNEL_STATE = named_tuple(
 )
 
 
-def _ownerless(context: Any, builder: Any, kind: Any, kernel_state: Any) -> Any:
-    """Return a kernel state whose arrays have no owners, so that loading it counts no references."""
-    arrays = []
-    for n, kind_of_array in enumerate(kind.types):
-        array = context.make_array(kind_of_array)(context, builder, builder.extract_value(kernel_state, n))
-        array.meminfo = cgutils.get_null_value(array.meminfo.type)
-        array.parent = cgutils.get_null_value(array.parent.type)
-        arrays.append(array._getvalue())
-    return context.make_tuple(builder, kind, arrays)
-
-
-def _struct_pointer(_: Any, kernel_state: Any) -> Any:
-    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        place = cgutils.alloca_once_value(builder, _ownerless(context, builder, kernel_state, args[0]))
-        return builder.ptrtoint(place, context.get_value_type(types.intp))
-
-    return types.intp(kernel_state), code
-
-
 #: In a loop: the address of a kernel state, valid until the calling function returns.
-struct_pointer: Callable[[KernelState], int] = _intrinsic(_struct_pointer)
-
-
+struct_pointer: Callable[[KernelState], int] = struct_pointer_of()
 #: In a kernel: the kernel state at an address.
 load_struct: Callable[[int], KernelState] = struct_loader(KERNEL_STATE)
 

@@ -21,7 +21,7 @@ from scipy.optimize import linprog
 
 from mbplugin.constraints import rank_tolerance
 from mbplugin.constraints.reduction import body_twists, tree_motion
-from mbplugin.constraints.rows import Rows, contact_rows
+from mbplugin.constraints.rows import contact_rows
 from mbplugin.constraints.stated_state import stated_state
 from mbplugin.dynamics import body_accelerations
 from mbplugin.dynamics.tree_model import TreeModel, equations_of
@@ -278,13 +278,13 @@ def _contact_rows(
     closed = [one if _holds(one) else replace(one, mu=0.0, slip=None) for one in contacts]
     rows = [contact_rows(mech, one, poses, twists) for one in closed]
     pushes = [contact_rows(mech, one, poses) for one in contacts]
-    Gamma = np.concatenate([r.Gamma - _along(r, beside) for r in rows])
+    Gamma = np.concatenate(
+        [
+            r.Gamma - sum((entry @ beside[body] for body, entry in r.entries), np.zeros(len(r.components)))
+            for r in rows
+        ]
+    )
     return motion.reduce(rows), Gamma, motion.reduce(pushes)
-
-
-def _along(rows: Rows, twists: Array) -> Array:
-    """Return rows (k, 6N) times twists (N, 6)."""
-    return sum((entry @ twists[body] for body, entry in rows.entries), np.zeros(len(rows.components)))
 
 
 def _load_maps(sliding: _Sliding, nv: int, m: int) -> tuple[list[Array], list[Array]]:

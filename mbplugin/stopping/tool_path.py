@@ -14,6 +14,9 @@ from mbplugin.dynamics.kernels import move_single
 from mbplugin.dynamics.tree_calls import LANED_COMPOSITE, LANED_RATE, in_lanes
 from mbplugin.model.spatial import AnyArray, Array
 
+#: Number of nodes in a step: the speed of the tool is smooth there, so one in each of eight lanes suffices.
+NODES = 8
+
 
 class PathWorkspace(NamedTuple):
     """Records and states of a tree of one-freedom joints at the nodes of a step, one in each lane.
@@ -23,11 +26,11 @@ class PathWorkspace(NamedTuple):
     composites, rates : record arrays
     q, qd : (nv,) array
         Numbers of each lane; rad and m, rad/s and m/s.
-    node, speed : (1,) array
+    node, speed : (NODES / LANES,), (1,) array
         Fraction of the step at each node, and speed of the tool there, m/s; numbers of each lane.
     speeds : (1, LANES) array
         The memory of ``speed`` as single numbers.
-    weights : (LANES,) array
+    weights : (NODES,) array
         Weights of the nodes in the integral over the step; their sum is 1.
     """
 
@@ -60,10 +63,9 @@ def path_workspace(composites: AnyArray, rates: AnyArray) -> PathWorkspace:
         Of the tree; masses may change later, since poses and speeds do not depend on them.
     """
     nv = len(rates)
-    q, qd, node, speed = (aligned((n, LANES), float) for n in (nv, nv, 1, 1))
-    # the speed of the tool is smooth within a step, so one node a lane suffices
-    nodes, weights = np.polynomial.legendre.leggauss(LANES)
-    node[0] = 0.5 * (nodes + 1.0)
+    q, qd, node, speed = (aligned((n, LANES), float) for n in (nv, nv, NODES // LANES, 1))
+    nodes, weights = np.polynomial.legendre.leggauss(NODES)
+    node[:] = 0.5 * (nodes + 1.0).reshape(node.shape)
     laned = in_lanes(composites, LANED_COMPOSITE), in_lanes(rates, LANED_RATE)
     numbers = as_lanes(q), as_lanes(qd), as_lanes(node), as_lanes(speed)
     return PathWorkspace(*laned, *numbers, speed, 0.5 * weights)
@@ -90,12 +92,13 @@ def path_length(place: int, carrier: int, point: Array, pieces: Array) -> float:
         h = pieces[k, 0, 0]
         if h <= 0.0:
             break
-        for j in range(pieces.shape[2]):
-            m.q[j], m.qd[j] = _quintic(pieces[k, 1:, j], h, m.node[0])
-        move_single(m.composites, m.rates, m.q, m.qd)
-        m.speed[0] = _speed(m.composites[carrier], point)
-        for lane in range(LANES):
-            total += h * m.weights[lane] * m.speeds[0, lane]
+        for first in range(0, NODES, LANES):
+            for j in range(pieces.shape[2]):
+                m.q[j], m.qd[j] = _quintic(pieces[k, 1:, j], h, m.node[first // LANES])
+            move_single(m.composites, m.rates, m.q, m.qd)
+            m.speed[0] = _speed(m.composites[carrier], point)
+            for lane in range(LANES):
+                total += h * m.weights[first + lane] * m.speeds[0, lane]
     return total
 
 

@@ -279,7 +279,7 @@ class Renderer:
         """
         if q is not None:
             self._stage.pose(q)
-        image = _smooth(self._composed())
+        image = pillow().Image.fromarray(np.ascontiguousarray(self._composed())).reduce(_FINE)
         paper = Canvas(image, self.seen, self.camera)
         if labels and q is None:
             paper.label()
@@ -364,11 +364,6 @@ def _outlined(rgb: AnyArray, mask: AnyArray, depth: AnyArray) -> AnyArray:
     out = np.where((mask >= 0)[..., None], rgb, ground[:, None])
     out[edge] = _OUTLINE * out[edge]
     return out
-
-
-def _smooth(rgb: AnyArray) -> Any:
-    """Return colours ``rgb`` (h, w, 3) as an image, averaged down to the final size."""
-    return pillow().Image.fromarray(np.ascontiguousarray(rgb)).reduce(_FINE)
 
 
 # Text on a picture, which PyBullet's renderer cannot draw: labels, legend, lines of text.

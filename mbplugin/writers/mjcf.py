@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from mbplugin.errors import BadUsage
-from mbplugin.model.mechanism import WORLD, Body, Coupling, Mechanism, TreeJoint
+from mbplugin.model.mechanism import WORLD, Body, Mechanism, TreeJoint
 from mbplugin.model.mechanism.identity import DisjointSets
 from mbplugin.model.mechanism.kinematics import BodyPoses, forward
 from mbplugin.model.mechanism.pair import Pair
@@ -367,7 +367,10 @@ class _Writing:
                 )
                 continue
             slope = -terms[1].coefficient / terms[0].coefficient if len(terms) == 2 else 0.0
-            start = _residual(coupling, self.motions) / terms[0].coefficient
+            start = (
+                sum(t.coefficient * self.motions[t.joint, t.freedom].value for t in coupling.terms)
+                - coupling.offset
+            ) / terms[0].coefficient
             self._joint_row(equality, coupling.name, [m.name for m in known], -start, slope)
 
     def _joint_row(
@@ -422,11 +425,6 @@ class _Writing:
                     element(actuator, "motor", {"name": motion.name, "joint": motion.name})
         if len(actuator):
             root.append(actuator)
-
-
-def _residual(coupling: Coupling, motions: Mapping[tuple[str, str], Motion]) -> float:
-    """Return Σ coefficient · coordinate − offset at the pose, rad or m."""
-    return sum(t.coefficient * motions[t.joint, t.freedom].value for t in coupling.terms) - coupling.offset
 
 
 def _require_inertia(mech: Mechanism) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -9,11 +10,14 @@ from pathlib import Path
 
 import pytest
 
+import mbplugin as mb
+from rod_arms import arm
+
 PROGRAM = """
 import sys
 import numba
 numba.__version__ = sys.argv[1]
-for name in ("dispatch", "pipeline", "code_library", "code_cache", "kept_form", "short_code", "elements", "borrowing"):
+for name in ("dispatch", "pipeline"):
     sys.modules["mbplugin.dynamics.compiler." + name] = None  # importing it fails
 from mbplugin.dynamics.compiler import address_of, compiled, function_at, kernel
 
@@ -47,3 +51,39 @@ def test_an_unknown_numba_compiles_in_its_own_way(version: str, tmp_path: Path) 
     assert len(ran.stderr.splitlines()) == 1
     assert f"numba {version} is newer than 0.68" in ran.stderr
     assert "install numba<0.69" in ran.stderr
+
+
+MOTIONS = """
+import json, sys
+import numba
+numba.__version__ = "1.0"
+for name in ("dispatch", "pipeline"):
+    sys.modules["mbplugin.dynamics.compiler." + name] = None  # importing it fails
+import test_unknown_numba
+
+print(json.dumps(test_unknown_numba.numbers()))
+"""
+
+
+def numbers() -> list[float]:
+    """The end of a pendulum's motion, and accelerations of an arm at more states than there are lanes."""
+    motion = mb.simulate(arm((0.5,)), 0.05, q=[0.3], qd=[1.0])
+    q = [[0.1 * k, 0.2] for k in range(9)]
+    qdd = mb.ForwardDynamics(arm((0.5, 0.4))).many(q, q)
+    return [len(motion.time), *motion.q[-1].tolist(), *motion.qd[-1].tolist(), *qdd.ravel().tolist()]
+
+
+@pytest.mark.long
+def test_its_numbers_are_the_same() -> None:
+    root = Path(__file__).resolve().parents[2]
+    path = os.pathsep.join(map(str, (root, Path(__file__).parent, root / "tests" / "support")))
+    ran = subprocess.run(
+        [sys.executable, "-P", "-c", MOTIONS],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=600,
+        env={**os.environ, "PYTHONPATH": path},
+    )
+    assert ran.returncode == 0 and "newer than 0.68" in ran.stderr, ran.stderr
+    assert json.loads(ran.stdout) == pytest.approx(numbers(), rel=1e-12, abs=1e-12)

@@ -168,7 +168,10 @@ def compare_stated(
                     yield from _freedoms(kind, pair, twin, b.pairs[pair.name], sides, limits)
             elif any(could) and _is_stated(kind, (pair, twin)[could.index(True)]):
                 unstated.setdefault((kind, could.index(False)), []).append(pair.name)
-    rotors = [_rotors(side.scene) for side in sides]
+    # rotor inertia, kg·m², and gear ratio of the drives
+    rotors: list[dict[str, tuple[float, ...]]] = [
+        {x.joint: (x.armature, x.gear_ratio) for x in side.scene.actuators if x.armature} for side in sides
+    ]
     springs = [_springs(side.scene) for side in sides]
     laws = [_laws(*order) for order in (sides, sides[::-1])]
     for name in a.pair_by_name:
@@ -205,11 +208,6 @@ def _freedoms(
             return
     ours, theirs = (_values(kind, pair, own) for pair, own in zip((a, b), values, strict=True))
     yield Difference(kind, a.name, name, ours, theirs, _cause(kind, *apart[0]))
-
-
-def _rotors(scene: Scene) -> dict[str, tuple[float, ...]]:
-    """Return rotor inertia (kg·m²) and gear ratio of the drives, by joint."""
-    return {x.joint: (x.armature, x.gear_ratio) for x in scene.actuators if x.armature}
 
 
 def _same(x: float, y: float, limits: Tolerances) -> bool:

@@ -13,6 +13,7 @@ from typing import Any, TypeVar, cast
 import numba
 import numpy as np
 from numba import types
+from numba.core import cgutils as _cgutils
 from numba.extending import intrinsic
 
 from mbplugin.files import cache_root, private_folder, remove_unused, say
@@ -28,6 +29,9 @@ _PLAIN: dict[str, Any] = {"error_model": "numpy", "fastmath": _FASTMATH}
 _OPTIONS = {**_PLAIN, "nopython": True}
 #: Latest numba version whose internals this compiler supports.
 _KNOWN = (0, 68)
+_settings: Any = numba.config
+#: Whether kernels run as plain Python, so that a debugger can stop in them.
+INTERPRETED = bool(_settings.DISABLE_JIT)
 _ROOMS = ("dynamics", "simulation", "stopping")
 #: Further sources of the checksum: plain Python compiled where it is used, and the order of row kinds.
 _COMPILED_ELSEWHERE = ("model/brake_law.py", "model/mechanism/pair.py")
@@ -43,7 +47,7 @@ _CONSTANTS = re.compile(
 def announce_compilation() -> None:
     """Print a message at a terminal if no machine code is cached yet and the integrator must be compiled."""
     # check the folder only if somebody can read the message
-    if sys.stderr is None or not sys.stderr.isatty():
+    if INTERPRETED or sys.stderr is None or not sys.stderr.isatty():
         return
     folder = cache_folder()
     if folder is None or not any(folder.iterdir()):
@@ -59,9 +63,10 @@ def kernel(function: _F) -> _F:
 
     Python may call it too: it is then compiled as an entry, which takes as long as compiling many kernels.
     """
-    settings: Any = numba.config
-    if settings.DISABLE_JIT:
-        return function
+    if INTERPRETED:
+        from mbplugin.dynamics.compiler.interpreted import interpreted
+
+        return cast("_F", interpreted(function))
     if not _knows_numba():
         return cast("_F", numba.njit(**_PLAIN)(function))
     from mbplugin.dynamics.compiler.dispatch import Kernel
@@ -77,9 +82,10 @@ def compiled(
 
     With ``in_threads`` other threads of Python run during its calls.
     """
-    settings: Any = numba.config
-    if settings.DISABLE_JIT:
-        return function
+    if INTERPRETED:
+        from mbplugin.dynamics.compiler.interpreted import interpreted
+
+        return interpreted(function, signature)
     if _knows_numba():
         from mbplugin.dynamics.compiler.dispatch import entry_of
 
@@ -136,7 +142,8 @@ def state_of_sources(package: Path) -> str:
     return hashlib.sha256(b"\0".join(compiled_ones)).hexdigest()[:16]
 
 
-_intrinsic: Any = intrinsic  # the stubs leave it untyped
+_intrinsic: Any = intrinsic  # the stubs leave these untyped
+cgutils: Any = _cgutils
 
 
 def address_of(function: Any, signature: Any) -> int:
@@ -148,6 +155,10 @@ def address_of(function: Any, signature: Any) -> int:
         Compiled for the signature, with an address.
     signature : numba signature
     """
+    if INTERPRETED:
+        from mbplugin.dynamics.compiler.interpreted import address_of_function
+
+        return address_of_function(function)
     made = function.get_compile_result(signature)
     return int(made.library.get_pointer_to_function(made.fndesc.llvm_cfunc_wrapper_name))
 
@@ -160,6 +171,10 @@ def function_at(kind: Any) -> Callable[[int], Any]:
     kind : numba function type
         Type of the function.
     """
+    if INTERPRETED:
+        from mbplugin.dynamics.compiler.interpreted import function_at_address
+
+        return function_at_address
 
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         # the first member is the address, the others are for Python
@@ -206,6 +221,10 @@ def struct_loader(kind: Any) -> Callable[[int], Any]:
     ----------
     kind : numba type
     """
+    if INTERPRETED:
+        from mbplugin.dynamics.compiler.interpreted import structure_loader
+
+        return structure_loader(kind)
 
     def typed(_: Any, place: Any) -> Any:
         def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -218,12 +237,33 @@ def struct_loader(kind: Any) -> Callable[[int], Any]:
     return made
 
 
-# Disk cache of machine code: one file per function, read only if its checksum matches.
-#
-# Numba's own cache is an index and numbered data files. A truncated index raises in the call of the function,
-# damaged machine code is executed, two processes can take the same number, and a full disk ends the run.
-# Here a damaged file is removed and compiled again, and code that cannot be written is compiled in every
-# process.
+def struct_pointer_of() -> Callable[[Any], int]:
+    """Return an intrinsic with which kernels take the address of a named tuple of arrays.
+
+    The address is valid until the calling function returns.
+    """
+    if INTERPRETED:
+        from mbplugin.dynamics.compiler.interpreted import pointer_to
+
+        return lambda state: pointer_to(words_of(state))
+
+    def typed(_: Any, state: Any) -> Any:
+        def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            place = cgutils.alloca_once_value(builder, _ownerless(context, builder, state, args[0]))
+            return builder.ptrtoint(place, context.get_value_type(types.intp))
+
+        return types.intp(state), code
+
+    made: Callable[[Any], int] = _untyped_intrinsic(typed)
+    return made
 
 
-# Cached form of kernels and entries, and their restoration in another process.
+def _ownerless(context: Any, builder: Any, kind: Any, state: Any) -> Any:
+    """Return a named tuple whose arrays have no owners, so that loading it counts no references."""
+    arrays = []
+    for n, kind_of_array in enumerate(kind.types):
+        array = context.make_array(kind_of_array)(context, builder, builder.extract_value(state, n))
+        array.meminfo = cgutils.get_null_value(array.meminfo.type)
+        array.parent = cgutils.get_null_value(array.parent.type)
+        arrays.append(array._getvalue())
+    return context.make_tuple(builder, kind, arrays)

@@ -25,10 +25,11 @@ from numba.core.imputils import lower_cast as numba_lower_cast
 from numba.core.typeconv.castgraph import Conversion
 from numba.core.typing.templates import ConcreteTemplate, infer_global, signature
 
+from mbplugin.dynamics.compiler import INTERPRETED
 from mbplugin.model.spatial import AnyArray
 
-#: Number of lanes: eight doubles fill a register of AVX-512, or two of AVX2.
-LANES = 8
+#: Number of lanes: eight doubles fill a register of AVX-512, or two of AVX2. Plain Python has one lane.
+LANES = 1 if INTERPRETED else 8
 types: Any = numba_types  # the stubs leave much out
 cgutils: Any = numba_cgutils
 _infer: Any = infer_global
@@ -44,6 +45,8 @@ class LanesType(types.Type):  # type: ignore[misc]
 
     #: Size in bits, for arrays within records.
     bitwidth = 64 * LANES
+    #: As plain Python takes it.
+    of_one_lane = np.dtype(np.float64)
 
     def __init__(self) -> None:
         super().__init__(name=f"lanes{LANES}")
@@ -87,6 +90,15 @@ class LanesRecord(types.Record):  # type: ignore[misc]
         size = -(-offset // _VECTOR_BYTES) * _VECTOR_BYTES
         self.laned = np.dtype(
             {"names": dtype.names, "formats": members, "offsets": offsets, "itemsize": size}
+        )
+        #: The records in the same memory as plain Python takes them.
+        self.of_one_lane = np.dtype(
+            {
+                "names": dtype.names,
+                "formats": [dtype[n] for n in dtype.names],
+                "offsets": offsets,
+                "itemsize": size,
+            }
         )
         super().__init__(fields, size, True)
 

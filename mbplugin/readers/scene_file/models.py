@@ -21,7 +21,7 @@ from mbplugin.model.mechanism.kinematics import (
     joint_vector,
     rate_vector,
 )
-from mbplugin.model.mechanism.pair import PAIR_TYPES, Freedom, Pair, has_quaternion, zero_coordinates
+from mbplugin.model.mechanism.pair import PAIR_TYPES, Pair, has_quaternion, zero_coordinates
 from mbplugin.model.scene import Duty, OriginKey, Request, Scene, Shape, State, duties
 from mbplugin.model.spatial import Array, JointSpring, Pose, rotation_from_quaternion, rotation_from_rpy
 from mbplugin.phrases import listed
@@ -437,7 +437,12 @@ def _without_drives(models: Scene, passive: set[str]) -> Scene:
     if not passive:
         return models
     pairs = tuple(
-        replace(pair, freedoms=tuple(_undriven(freedom) for freedom in pair.freedoms))
+        replace(
+            pair,
+            freedoms=tuple(
+                replace(freedom, lower=-inf, upper=inf, effort=inf, velocity=inf) for freedom in pair.freedoms
+            ),
+        )
         if pair.name in passive
         else pair
         for pair in models.mechanism.pairs
@@ -449,10 +454,6 @@ def _without_drives(models: Scene, passive: set[str]) -> Scene:
         actuators=tuple(actuator for actuator in models.actuators if actuator.joint not in passive),
         actuator_laws=tuple(law for law in models.actuator_laws if law.joint not in passive),
     )
-
-
-def _undriven(freedom: Freedom) -> Freedom:
-    return replace(freedom, lower=-inf, upper=inf, effort=inf, velocity=inf)
 
 
 def _keeps_meaning(duty: Duty, pair: Pair, table: PairTable) -> bool:

@@ -548,7 +548,13 @@ def _expand_attributes(element: Element, every_variable: bool) -> None:
             continue
         for _, variable, _ in _ENVIRONMENT.findall(text):
             if variable in os.environ and not (every_variable or is_ros_variable(variable)):
-                raise _not_of_ros(variable, element)
+                raise MbPluginError(
+                    f"the environment variable {variable!r} does not belong to ROS, so it is not read for a model",
+                    where=where(element),
+                    expected=f"names that begin with {', '.join(ROS_PREFIXES)}",
+                    remedy="write the value out, or pass --xacro-unsafe if you trust the file",
+                    code="MB914",
+                )
         text = _ENVIRONMENT.sub(_from_environment, text)
         if "$(" in text or "${" in text:
             raise _template(repr(text), element)
@@ -560,16 +566,6 @@ def _from_environment(match: re.Match[str]) -> str:
     if variable in os.environ:
         return os.environ[variable]
     return default.strip() if kind == "optenv" else match.group()
-
-
-def _not_of_ros(variable: str, element: Element) -> MbPluginError:
-    return MbPluginError(
-        f"the environment variable {variable!r} does not belong to ROS, so it is not read for a model",
-        where=where(element),
-        expected=f"names that begin with {', '.join(ROS_PREFIXES)}",
-        remedy="write the value out, or pass --xacro-unsafe if you trust the file",
-        code="MB914",
-    )
 
 
 def _template(what: str, element: Element) -> Template:

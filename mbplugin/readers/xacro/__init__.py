@@ -383,9 +383,20 @@ def error_of(error: BaseException, xacro: Any, file: str, marks: Marks) -> MbPlu
     if isinstance(cause, Refused):
         return refused(str(cause), failed)
     if isinstance(cause, MissingPackage):
-        return _missing_package(str(cause.args[0]), searched, failed)
+        return UnresolvedPath(
+            f"package {str(cause.args[0])!r} is not found",
+            where=_place(searched, f"$(find {cause.args[0]!s})") or failed,
+            expected="a folder with a package.xml of this name in the repository, in a --package-dir or on a "
+            "path of ROS",
+            remedy="pass --package-dir DIR with a folder around it",
+        )
     if isinstance(cause, xacro.substitution_args.ArgException):
-        return _missing_argument(str(cause), searched, failed)
+        return Fragment(
+            f"the xacro argument {str(cause)!r} has no value",
+            where=_place(searched, f"$(arg {cause!s})") or failed,
+            expected="a default that stands above its use, or a value from the caller",
+            remedy=f"pass --xacro-arg {cause!s}:=VALUE, or state it below [xacro.arguments] in mbplugin.toml",
+        )
     if isinstance(cause, OSError) and cause.filename:
         return _unreadable(str(cause.filename), str(cause.strerror), failed)
     lines = dict.fromkeys(line.strip().rstrip(". ") for line in str(error).splitlines())
@@ -394,25 +405,6 @@ def error_of(error: BaseException, xacro: Any, file: str, marks: Marks) -> MbPlu
         f"xacro could not expand the file: {reason}",
         where=_place(searched, _expression(reason)) or failed,
         remedy="correct the file, or pass --xacro-arg for arguments that it needs",
-    )
-
-
-def _missing_package(name: str, texts: Mapping[str, str], failed: str) -> MbPluginError:
-    return UnresolvedPath(
-        f"package {name!r} is not found",
-        where=_place(texts, f"$(find {name})") or failed,
-        expected="a folder with a package.xml of this name in the repository, in a --package-dir or on a "
-        "path of ROS",
-        remedy="pass --package-dir DIR with a folder around it",
-    )
-
-
-def _missing_argument(name: str, texts: Mapping[str, str], failed: str) -> MbPluginError:
-    return Fragment(
-        f"the xacro argument {name!r} has no value",
-        where=_place(texts, f"$(arg {name})") or failed,
-        expected="a default that stands above its use, or a value from the caller",
-        remedy=f"pass --xacro-arg {name}:=VALUE, or state it below [xacro.arguments] in mbplugin.toml",
     )
 
 

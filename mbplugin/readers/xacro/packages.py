@@ -357,7 +357,9 @@ class Written:
 
     def message(self, text: str) -> str:
         """Replace locations in a message by those in the source files."""
-        return self._mention.sub(lambda match: str(self.origin(_origin(match, self._name))), text)
+        return self._mention.sub(
+            lambda match: str(self.origin(Origin(self._name, int(match.group(1) or 0)))), text
+        )
 
     def defect(self, defect: Defect) -> Defect:
         """Map a defect to its source location."""
@@ -399,10 +401,6 @@ class Written:
         )
         error.args = (error.sentence(),)
         return error
-
-
-def _origin(match: re.Match[str], name: str) -> Origin:
-    return Origin(name, int(match.group(1) or 0))
 
 
 def _lines(expansion: Expansion, name: str) -> Iterator[tuple[int, Place | None]]:

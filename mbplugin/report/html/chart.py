@@ -110,7 +110,11 @@ def figure(chart: Chart, note: str = "") -> Html:
     """Return a chart as a figure with its caption and key."""
     chart = without_rounding(chart)
     ends = [v for c in chart.curves for v in (c.y.min(), c.y.max())]
-    low, high = _counts(ends) if chart.steps else _range([*ends, *(point.y for point in chart.points)])
+    low, high = (
+        (max(0.0, min(ends) - 1.0) - 0.2, max(ends) + 1.0)
+        if chart.steps
+        else _range([*ends, *(point.y for point in chart.points)])
+    )
     left, right = _span(chart)
     if chart.from_zero:
         left, low = min(left, 0.0), min(low, 0.0) if low < 0.0 and min(ends, default=0.0) < 0.0 else 0.0
@@ -138,10 +142,6 @@ def figure(chart: Chart, note: str = "") -> Html:
     said = element("p", note, class_="fine") if note else None
     caption = element("figcaption", element("strong", chart.title), element("div", names), said)
     return element("figure", caption, drawn, class_="chart")
-
-
-def _counts(values: Sequence[float]) -> tuple[float, float]:
-    return max(0.0, min(values) - 1.0) - 0.2, max(values) + 1.0
 
 
 def _span(chart: Chart) -> tuple[float, float]:

@@ -473,7 +473,8 @@ def motion_charts(sampled: Trajectory, pairs: tuple[str, ...]) -> Iterator[tuple
     """Yield the charts of a motion, and of the reactions of ``pairs``, each with a note."""
     between = np.linspace(sampled.time[0], sampled.time[-1], _BETWEEN)
     motion = drawn(sampled, np.sort(np.concatenate((sampled.time, between))))
-    mech, marks = motion.mechanism, _marks(motion)
+    mech = motion.mechanism
+    marks = tuple((e.time, f"{e.time:.6g} s: {e.sentence}") for e in motion.events[:_MOTION_MOST])
     for unit in ("rad", "m", "1"):
         own = _named(motion, mech.q_names, motion.q, coordinate_units(mech), unit)
         if own:
@@ -523,10 +524,6 @@ def _reactions(
                 Chart(f"{pair}: {quantity} on its successor", _TIME, f"[{unit}]", curves, marks, clock=True),
                 note,
             )
-
-
-def _marks(motion: Trajectory) -> tuple[tuple[float, str], ...]:
-    return tuple((e.time, f"{e.time:.6g} s: {e.sentence}") for e in motion.events[:_MOTION_MOST])
 
 
 def _events(motion: Trajectory) -> Html | None:

@@ -127,7 +127,10 @@ def reaction_arrows(result: Reactions) -> tuple[ReactionArrow, ...]:
             continue
         R_WP = poses.of(mech.body_index[pair.body_a]).R @ pair.X_AP.R
         found += list(_of_pair(reaction, R_WP))
-    largest = {kind: _largest(found, kind) for kind in ("force", "moment")}
+    largest = {
+        kind: max((length(a.known) for a in found if a.quantity == kind), default=0.0)
+        for kind in ("force", "moment")
+    }
     return tuple(a for a in found if len(a.fan) or length(a.known) > _ZERO * largest[a.quantity])
 
 
@@ -169,10 +172,6 @@ def _fan(directions: Array) -> Array:
         np.roll([0.0, a, b * golden], shift) for shift in range(3) for a in (-1.0, 1.0) for b in (-1.0, 1.0)
     ]
     return np.asarray(corners) / float(np.hypot(1.0, golden))
-
-
-def _largest(arrows: list[ReactionArrow], quantity: str) -> float:
-    return max((length(a.known) for a in arrows if a.quantity == quantity), default=0.0)
 
 
 # Colours by result, from the colour-blind safe palette of Okabe and Ito, and the legend.

@@ -461,10 +461,6 @@ def frame_lines(result: Reactions, width: int) -> Iterator[Line]:
     yield Line()
     title = "Joint frames in the world: point [m], and the axes x, y, z of the components"
     yield from (Line(text, TITLE) for text in wrapped(title, width, "", "  "))
-    vectors = [(_name(c), (point, *R_WJ.T)) for c, point, R_WJ in rows]
+    vectors = [(f"{c.name} ({c.body_a} to {c.body_b})", (point, *R_WJ.T)) for c, point, R_WJ in rows]
     cells = [(name, [vector_words(vector.tolist()) for vector in own]) for name, own in vectors]
     yield from grid_lines("", ("point", "x", "y", "z"), cells, width)
-
-
-def _name(constraint: ConstraintReaction) -> str:
-    return f"{constraint.name} ({constraint.body_a} to {constraint.body_b})"

@@ -148,7 +148,11 @@ def _closed(mech: Mechanism, active: tuple[str, ...], for_a_while: tuple[Constra
     holders = (Holder.of(name) for name in active if name not in own)
     joints = dict.fromkeys(holder.joint for holder in holders if holder)
     locks = tuple(_lock(mech, joint) for joint in joints)
-    held = {(lock.joint, freedom) for lock in locks for freedom in _freedoms(mech, lock)}
+    held = {
+        (lock.joint, freedom)
+        for lock in locks
+        for freedom in (lock.freedoms or mech.pair_by_name[lock.joint].kind.free)
+    }
     pairs = tuple(_without_friction(pair, held) for pair in mech.pairs)
     return replace(mech, pairs=pairs, locks=(*mech.locks, *locks))
 
@@ -157,10 +161,6 @@ def _lock(mech: Mechanism, joint: str) -> Lock:
     """Return the lock of a joint, or of one freedom for a name ``joint.freedom``."""
     pair, freedom = pair_and_freedom(joint, mech.pair_by_name)
     return Lock(pair, freedoms=(freedom,) if freedom else ())
-
-
-def _freedoms(mech: Mechanism, lock: Lock) -> tuple[str, ...]:
-    return lock.freedoms or mech.pair_by_name[lock.joint].kind.free
 
 
 def _without_friction(pair: Pair, held: set[tuple[str, str]]) -> Pair:
