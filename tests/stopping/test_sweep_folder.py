@@ -30,8 +30,8 @@ pair = [{ name = "j0", type = "revolute", body_a = "world", body_b = "upper", xy
 brake = [{ joint = "j0", torque = 90.0 }]
 state = { qd = { j0 = 1.0 } }
 """
-#: Parts hold 250 stops: 250, 250 and 100 of them.
-STOPS, PARTS = 600, 3
+#: Parts hold 1000 stops: 1000, 1000 and 100 of them.
+STOPS, PARTS = 2100, 3
 
 
 def part(folder: Path, number: int) -> Path:
@@ -132,7 +132,7 @@ WORDS = {
     rubbish: "it cannot be read",
     foreign: "it does not say which stops",
     bare: "it does not say which stops",
-    neighbour: "it holds the stops 0 to 249",
+    neighbour: "it holds the stops 0 to 999",
     of_another_sweep: "it belongs to another sweep",
     changed: "its checksum does not fit",
     too_long: "it has other columns or rows",
