@@ -74,9 +74,7 @@ def one_core(name: str, whole: Scenario, stops: int) -> None:
 
 def parts(name: str, scenario: Scenario) -> None:
     """Compute parts of a sweep as each of its processes does: drawn, stopped, and made columns."""
-    plan = SweepPlan(
-        scenario, 20_000, 1, None, 0.3, (0.2, 1.0), 0.2, 0.2, (0.0, 1.0), part=PART_IN_THREADS
-    )
+    plan = SweepPlan(scenario, 20_000, 1, None, 0.3, (0.2, 1.0), 0.2, 0.2, (0.0, 1.0), part=PART_IN_THREADS)
     part_columns(plan, 0)
     least = np.inf
     for part in range(1, 7):

@@ -184,8 +184,8 @@ def _times(a: _Wide, b: _Wide) -> _Wide:
 _COLUMNS = 2
 #: Upper limit for the number of stops.
 MOST_STOPS = 10_000_000
-#: Number of stops per file; and where threads compute them, some milliseconds for each hundred: to write and read a file
-#: takes as long as 60 of them, and towards the end of a part lanes run empty.
+#: Number of stops per file; and where threads compute them, in some milliseconds for each hundred: to write and read a
+#: file takes as long as 60 stops, and towards the end of a part lanes run empty.
 PART, PART_IN_THREADS = 250, 1000
 #: Shares of a variation of the coordinates that are tried in turn until the loops close.
 _SHARES = (1.0, 0.5, 0.25, 0.125, 0.0625)
