@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import mbplugin as mb
-from command_line import ROOT, Outcome, call
+from command_line import ASSETS, ROOT, Outcome, call
 from mbplugin.stopping.sweep import sweep_plan
 from mbplugin.stopping.sweep.run import UnfitPart, numbers_of, read_part
 
@@ -30,8 +30,8 @@ pair = [{ name = "j0", type = "revolute", body_a = "world", body_b = "upper", xy
 brake = [{ joint = "j0", torque = 90.0 }]
 state = { qd = { j0 = 1.0 } }
 """
-#: Parts hold 250 stops: 250, 250 and 100 of them.
-STOPS, PARTS = 600, 3
+#: Parts hold 1000 stops: 1000, 1000 and 100 of them.
+STOPS, PARTS = 2100, 3
 
 
 def part(folder: Path, number: int) -> Path:
@@ -132,7 +132,7 @@ WORDS = {
     rubbish: "it cannot be read",
     foreign: "it does not say which stops",
     bare: "it does not say which stops",
-    neighbour: "it holds the stops 0 to 249",
+    neighbour: "it holds the stops 0 to 999",
     of_another_sweep: "it belongs to another sweep",
     changed: "its checksum does not fit",
     too_long: "it has other columns or rows",
@@ -194,6 +194,12 @@ def test_a_bit_beside_the_values_is_mended(lost: tuple[str, ...], finished: Path
     )
     for file in (finished / "stops").iterdir():
         assert (copy / "stops" / file.name).read_bytes() == file.read_bytes()
+
+
+def test_files_hold_fewer_stops_where_these_take_longer() -> None:
+    scene = mb.load(ASSETS / "arm_6r.scene.toml")
+    plans = [sweep_plan(scene, 2, category=category) for category in (0, 1, 2)]
+    assert [plan.part for plan in plans] == [1000, 250, 250]
 
 
 def test_a_note_with_another_number_is_written_again(finished: Path, copy: Path) -> None:

@@ -31,8 +31,8 @@ pair = [
 brake = [{ joint = "j0", torque = 90.0 }, { joint = "j1", torque = 30.0 }]
 state = { qd = { j0 = 1.5, j1 = -1.0 } }
 """
-#: Parts hold 250 stops.
-STOPS, PARTS = 2000, 8
+#: Parts hold 1000 stops.
+STOPS, PARTS = 8000, 8
 #: The console script; what runs in the background of a shell would ignore Ctrl-C.
 _SCRIPT = """
 import signal, sys

@@ -274,11 +274,13 @@ def _factor(composites: Records, rates: Records, roots: bool) -> bool:
     # a second loop, because a processor stalls that reads pairs of numbers just after it has written each of them
     for k in range(1, len(composites)):
         body = composites[k]
+        # the lower triangle only: nothing reads the other one, and in lanes these stores are what takes time
         for i in range(3):
-            for j in range(3):
+            for j in range(i + 1):
                 body.I_A[i, j] = body.mass if i == j else 0.0
-                body.I_A[3 + i, j] = 0.0
                 body.I_A[3 + i, 3 + j] = body.J[i, j]
+            for j in range(3):
+                body.I_A[3 + i, j] = 0.0
     regular = True
     for k in range(len(composites) - 1, 0, -1):
         body = composites[k]

@@ -30,7 +30,14 @@ from mbplugin.simulation.trajectory.trajectory import Trajectory
 from mbplugin.stopping import ToleranceBound
 from mbplugin.stopping.run import PayloadValue, StopArguments, make_scenario, run_stop
 from mbplugin.stopping.scenario.start import read_recording, recorded_coordinates
-from mbplugin.stopping.sweep.plan import SweepPlan, connected, joblib_with
+from mbplugin.stopping.sweep.plan import (
+    PART,
+    PART_IN_THREADS,
+    SweepPlan,
+    connected,
+    joblib_with,
+    stops_in_threads,
+)
 from mbplugin.stopping.sweep.run import SweepReport
 from mbplugin.stopping.sweep.run import sweep as run_plan
 
@@ -273,6 +280,7 @@ def sweep_plan(
         torque_tolerance,
         delay_tolerance,
         payload_range,
+        part=PART_IN_THREADS if stops_in_threads(scenario) else PART,
         recorded=names,
     )
 

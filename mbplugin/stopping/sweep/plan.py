@@ -184,6 +184,9 @@ def _times(a: _Wide, b: _Wide) -> _Wide:
 _COLUMNS = 2
 #: Upper limit for the number of stops.
 MOST_STOPS = 10_000_000
+#: Number of stops per file; and where threads compute them, in some milliseconds for each hundred: to write and read a
+#: file takes as long as 60 stops, and towards the end of a part lanes run empty.
+PART, PART_IN_THREADS = 250, 1000
 #: Shares of a variation of the coordinates that are tried in turn until the loops close.
 _SHARES = (1.0, 0.5, 0.25, 0.125, 0.0625)
 BACKENDS: tuple[Backend, ...] = get_args(Backend)
@@ -233,7 +236,7 @@ class SweepPlan:
     torque_tolerance: float = 0.0
     delay_tolerance: float = 0.0
     payload_range: tuple[float, float] = (1.0, 1.0)
-    part: int = 250
+    part: int = PART
     recorded: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
