@@ -22,7 +22,7 @@ import mbplugin
 ASSETS = Path(__file__).resolve().parent.parent / "assets"
 LIBRARIES = "import numpy, scipy.linalg, lxml, pydantic, typer"
 #: What a lint of a robot with loops cannot do without, and nothing else.
-LEAST = "import numpy, lxml.etree, pydantic, typer; pydantic.BaseModel; import mbplugin.constraints as l; l._lapack()"
+LEAST = "import numpy, lxml.etree, pydantic, typer; pydantic.BaseModel; import mbplugin.model.spatial as l; l._lapack()"
 
 
 def main() -> None:
@@ -55,10 +55,11 @@ def quickest(commands: list[tuple[str, ...]], runs: int) -> list[float]:
 def spent(command: tuple[str, ...]) -> float:
     """Return the processor time of a command, s."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = subprocess.run(command, stdout=subprocess.DEVNULL, check=False)
+    done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    if done.returncode not in (0, 1):
-        raise SystemExit(f"{' '.join(command)} ended with {done.returncode}")
+    # a lint with findings ends with 1, and so does Python after an exception
+    if done.returncode not in (0, 1) or "Traceback" in done.stderr:
+        raise SystemExit(f"{' '.join(command)} ended with {done.returncode}:\n{done.stderr}")
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
