@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import json
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -324,6 +325,24 @@ def test_the_worst_start_of_a_ur5_is_worse_than_the_row_of_its_table() -> None:
     worst = worst_stop(mb.load(str(urdf), base="fixed"), axes=["shoulder_lift_joint"], payload=5.0)
     assert of(worst, "travel", "shoulder_lift_joint").value >= 0.922
     assert of(worst, "time", "shoulder_lift_joint").value >= 0.570
+
+
+@pytest.mark.long
+def test_stops_of_several_spaces_are_those_of_each_space() -> None:
+    scene = mb.load(ARM)
+    scenario = make_scenario(scene, payload=5.0)
+    stop = CompiledStop(replace(scenario, actions=replace(scenario.actions, payloads=())))
+    rated = scenario.actions.payloads[0]
+    spaces = [StopSpace(stop, rated, {"j1": 1.0, "j4": 2.0}, axis, 0.1) for axis in ("j4", "j1")]
+    rng, computer = np.random.default_rng(2), StopComputer(ArmStopper(stop), lambda count: None)
+    points = [(space, rng.random((k, space.dimension))) for space, k in zip(spaces, (3, 2), strict=True)]
+    outcomes, stops = computer.stops(points)
+    single = [computer.stop(space, space.start(x)) for space, X in points for x in X]
+    assert outcomes == [one.outcome for one in single]
+    assert stops.times == pytest.approx([one.time for one in single], rel=1e-9)
+    for n, axis in ((3, "j4"), (0, "j1")):
+        values = Objective(axis, "travel").values(outcomes[3:], stops.part(slice(3, 5)), n)
+        assert values == pytest.approx([abs(one.travels[n]) for one in single[3:]], rel=1e-9, abs=1e-12)
 
 
 def test_where_every_stop_ends_at_a_limit_no_value_is_printed() -> None:

@@ -62,7 +62,7 @@ def test_a_search_that_ends_early_has_the_worst_so_far_and_says_how_much_was_don
 
 
 def test_time_that_ends_early_is_shared_by_all_values(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each generation of every value takes its turn: all get beyond the random stops, and none is searched to the end."""
+    """Each generation of every value takes its turn: all get beyond the random stops, and none is complete."""
     monkeypatch.setattr(budget, "monotonic", Ticks())
     random = mb.worst_stop(ROD, **STATED, max_seconds=4.0)
     monkeypatch.setattr(budget, "monotonic", Ticks())
