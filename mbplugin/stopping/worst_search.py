@@ -542,6 +542,7 @@ def _refine(computer: StopComputer, searches: Sequence[_Search], budget: SearchB
     """Move the best point of each search by a pattern search along each coordinate, all searches side by side."""
     for step in _STEPS:
         for k in range(max(one.space.dimension for one in searches)):
+            moving: list[tuple[_Search, tuple[float, ...]]]
             moving = [(one, (step, -step)) for one in searches if k < one.space.dimension]
             while moving:
                 trials, before = [], []
