@@ -58,11 +58,13 @@ def quickest(commands: list[tuple[str, ...]], runs: int) -> list[float]:
 def spent(command: tuple[str, ...]) -> float:
     """Return the processor time of a command, s."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = subprocess.run(command, stdout=subprocess.DEVNULL, env=ENVIRONMENT, check=False)
+    done = subprocess.run(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT, check=False
+    )
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    # a lint ends with 1 if it finds something
-    if done.returncode > ("lint" in command):
-        raise SystemExit(f"{' '.join(command)} ended with {done.returncode}")
+    # a lint with findings ends with 1, and so does Python after an exception
+    if done.returncode not in (0, 1) or "Traceback" in done.stderr:
+        raise SystemExit(f"{' '.join(command)} ended with {done.returncode}:\n{done.stderr}")
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 

@@ -116,6 +116,19 @@ class StopStarts:
             self.q[own], self.qd[own], self.torque_factors[own], self.delay_factors[own], self.shares[own]
         )
 
+    @classmethod
+    def joined(cls, parts: Sequence[StopStarts]) -> StopStarts:
+        """Return the starts of several parts, one part after the other."""
+        if len(parts) == 1:
+            return parts[0]
+        return cls(
+            np.concatenate([part.q for part in parts]),
+            np.concatenate([part.qd for part in parts]),
+            np.concatenate([part.torque_factors for part in parts]),
+            np.concatenate([part.delay_factors for part in parts]),
+            np.concatenate([part.shares for part in parts]),
+        )
+
     def brakes(self, k: int, nominal: tuple[JointBrake, ...]) -> tuple[JointBrake, ...]:
         """Return the brakes of stop k."""
         factors = self.torque_factors[k].tolist(), self.delay_factors[k].tolist()
@@ -191,6 +204,12 @@ class Stops:
             return parts[0]
         ended = np.concatenate([part.ended for part in parts])
         return cls(ended, np.concatenate([part.joints for part in parts]), parts[0].duration)
+
+    def part(self, own: slice) -> Stops:
+        """Return the results of some stops that follow each other."""
+        start, stop, _ = own.indices(len(self.ended))
+        others = {k - start: one for k, one in self.others.items() if start <= k < stop}
+        return Stops(self.ended[own], self.joints[own], self.duration, others)
 
     @property
     def is_broken(self) -> AnyArray:

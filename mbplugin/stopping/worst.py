@@ -251,11 +251,13 @@ def worst_stop(
         **common,
     )
     grid = [row for row in table.rows if row["joint"] in names]
-    searched: list[tuple[Objective, StopSpace, StopStart]] = []
     budget = SearchBudget(max_seconds)
-    for space, objectives in _searches(nominal, moving):
-        points = worst_points(computer, space, objectives, _grid_points(space, grid), samples, rng, budget)
-        searched += [(o, space, space.start(x)) for o, x in zip(objectives, points, strict=True)]
+    planned = [
+        (space, objectives, _grid_points(space, grid)) for space, objectives in _searches(nominal, moving)
+    ]
+    points = worst_points(computer, planned, samples, rng, budget)
+    pairs = [(objective, space) for space, objectives, _ in planned for objective in objectives]
+    searched = [(o, space, space.start(x)) for (o, space), x in zip(pairs, points, strict=True)]
     # reported values are as accurate as those of estop
     exact = StopComputer(ArmStopper(arm_stops(scenario, scenario.rtol, scenario.atol)), computer.count)
     scene = mech if isinstance(mech, Scene) else None

