@@ -66,8 +66,6 @@ def outcome(arguments: tuple[str, ...], stdin: bytes = b"") -> Outcome:
 
 def failure_of(case: Case, folder: Path) -> str:
     """Return what a case does that must not happen, or nothing."""
-    from mbplugin.files import working_in
-
     stdin = next((content for name, content in case.files.items() if name.startswith("model.")), b"")
     if case.before:
         first = replace(case, arguments=case.before, before=())
@@ -76,7 +74,7 @@ def failure_of(case: Case, folder: Path) -> str:
         damage(folder, case.damage)
     before = _written(case, folder)
     try:
-        with working_in(folder):
+        with _in(folder):
             found = outcome(case.arguments, stdin)
     except BaseException:
         return traceback.format_exc()
@@ -95,6 +93,18 @@ def _written(case: Case, folder: Path) -> tuple[int, str] | None:
             if file.is_file() and file.name not in case.files:
                 return file.stat().st_mtime_ns, file.read_text(errors="replace")
     return None
+
+
+@contextlib.contextmanager
+def _in(folder: Path) -> Iterator[None]:
+    import os
+
+    before = Path.cwd()
+    os.chdir(folder)
+    try:
+        yield
+    finally:
+        os.chdir(before)
 
 
 def _failures(case: Case, found: Outcome, written: tuple[int, str] | None) -> Iterator[str]:
