@@ -400,14 +400,15 @@ def joints_without_mass(mech: Mechanism, actions: AppliedForces, qd: Array | Non
     if actions.controller is not None:
         return ()
     tree = mech.tree
-    rates = {*actions.torques, *actions.armature, *(spring.joint for spring in actions.joint_springs)}
+    forces = (*actions.torques.items(), *actions.armature.items())
+    rates = {*(name for name, value in forces if value), *(spring.joint for spring in actions.joint_springs)}
     busy = {
         *(body.name for body in mech.bodies if body.mass or body.I_C.any()),
         *(name for pair in tree.cut for name in pair.bodies),
         *(pfaffian.body for pfaffian in mech.pfaffians),
         *(name for contact in mech.contacts for name in (contact.body, contact.on)),
-        *(load.body for load in actions.loads),
-        *(payload.body for payload in actions.payloads),
+        *(load.body for load in actions.loads if load.force.any() or load.torque.any()),
+        *(payload.body for payload in actions.payloads if payload.mass or payload.inertia.any()),
         *(name for spring in actions.springs for name in (spring.body_a, spring.body_b)),
     }
     led = {
@@ -449,9 +450,9 @@ def said_of_massless(names: Sequence[str]) -> tuple[Assumption, ...]:
     """Return a sentence on joints that stay as they are because they move no mass; empty if there are none."""
     if not names:
         return ()
-    stay, they = ("stays", "it moves") if len(names) == 1 else ("stay", "they move")
+    stay, they, on = ("stays", "it moves", "it") if len(names) == 1 else ("stay", "they move", "them")
     sentence = (
-        f"{listed(names)}: {stay} in place, as {they} no mass, and no other motion depends on it;"
+        f"{listed(names)}: {stay} in place, as {they} no mass, and no other motion depends on {on};"
         " --massless pybullet (massless='pybullet') gives links without <inertial> 1 kg, as PyBullet does."
     )
     return (Assumption(sentence, f"{counted(len(names), 'joint')} without mass in place (--massless)"),)

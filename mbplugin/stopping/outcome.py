@@ -27,6 +27,8 @@ _ENOUGH = 2000
 _ALL = 4000
 #: Share by which interpolated loads may exceed the capacity of a brake.
 _EXCESS = 1e-4
+#: Rates up to this are rounding of drives that hold an arm, rad/s and m/s.
+_STILL = 1e-9
 StopOutcome = Literal["stopped", "limit_hit", "not_stopped", "slipped_back", "budget_spent", "loop_opened"]
 OUTCOMES: tuple[StopOutcome, ...] = get_args(StopOutcome)
 #: The outcomes in words.
@@ -479,6 +481,11 @@ class Impact:
     energy: float
 
 
+def moves(motion: Trajectory) -> bool:
+    """Return True if any rate of a motion is more than rounding."""
+    return bool(np.abs(motion.qd).max(initial=0.0) > _STILL)
+
+
 @dataclass(frozen=True, eq=False)
 class StopReport(Result):
     """The result of a stop.
@@ -534,6 +541,11 @@ class StopReport(Result):
     def braking_time(self) -> float:
         """Time from the engagement of the first brake to the end, s."""
         return self.time - self.reaction_time
+
+    @property
+    def moves(self) -> bool:
+        """Whether anything moves from the signal on: at once, or until the brakes grip."""
+        return moves(self.trajectory)
 
     @property
     def falls(self) -> bool:

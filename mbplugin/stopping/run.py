@@ -15,7 +15,7 @@ from mbplugin.arguments import checked
 from mbplugin.constraints import rank_tolerance
 from mbplugin.constraints.closure import constraints_to_close
 from mbplugin.constraints.stated_state import closed_pose, stated_state
-from mbplugin.dynamics.tree_model import with_joints_without_mass_at_rest
+from mbplugin.dynamics.tree_model import joints_without_mass, with_joints_without_mass_at_rest
 from mbplugin.errors import BadNumber, BadUsage, CannotClose, ContradictedState, UnknownName, suggestion
 from mbplugin.model.brake_law import Brake
 from mbplugin.model.brakes import (
@@ -65,7 +65,7 @@ from mbplugin.simulation.runner import Progress
 from mbplugin.simulation.trajectory.trajectory import Trajectory
 from mbplugin.stopping.defaults import DefaultTool, default_tool
 from mbplugin.stopping.evaluation import evaluate
-from mbplugin.stopping.outcome import StopReport
+from mbplugin.stopping.outcome import StopReport, moves
 from mbplugin.stopping.scenario import (
     Scenario,
     ToolChoice,
@@ -216,10 +216,11 @@ def estop(
         max_seconds=max_seconds,
     )
     warn_of(scenario.warnings)
-    if not scenario.qd.any():
+    motion = run_stop(scenario, progress)
+    if not moves(motion):
         scenario = replace(scenario, notes=(_AT_REST, *scenario.notes))
     shapes, request = (scene.shapes, scene.request) if scene else (None, None)
-    return evaluate(scenario, run_stop(scenario, progress), shapes, request)
+    return evaluate(scenario, motion, shapes, request)
 
 
 def make_scenario(
@@ -292,6 +293,9 @@ def make_scenario(
         q0, qd0, qdd0 = start.state(mechanism, q0)
     massless: tuple[str, ...] = ()
     if massless_at_rest:
+        still = joints_without_mass(mechanism, actions, qd0)
+        # nothing depends on a brake of theirs, so none is assumed
+        fitted = tuple(brake for brake in fitted if not (brake.assumed and brake.joint in still))
         actions, massless = with_joints_without_mass_at_rest(mechanism, actions, qd0)
     limit = rank_tolerance(scene, tolerance)
     if start is None and (constraints_to_close(mechanism) or mechanism.pfaffians):

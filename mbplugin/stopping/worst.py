@@ -40,7 +40,7 @@ from mbplugin.stopping.scenario import (
     speeds_said,
     with_assumed_drives,
 )
-from mbplugin.stopping.scenario.drives import with_rigid_rest
+from mbplugin.stopping.scenario.drives import brakes_of_movers, with_rigid_rest
 from mbplugin.stopping.scenario.start import assumed_deceleration, inertias_at
 from mbplugin.stopping.table import StoppingTable
 from mbplugin.stopping.table.extension import axes_that_stop, table_axes
@@ -215,7 +215,9 @@ def worst_stop(
     mech = with_assumed_drives(mech, brakes)
     default = default_tool(mechanism_of(mech)) if tool is None else None
     body = tool_name(mechanism_of(mech), tool)
-    mech, rigid = with_rigid_rest(mech, body, brakes, axes_that_stop(mechanism_of(mech), body, axes), axes)
+    stopped = axes_that_stop(mechanism_of(mech), body, axes)
+    mech, rigid = with_rigid_rest(mech, body, brakes, stopped, axes, carries=bool(payload))
+    common["brakes"] = brakes_of_movers(mech, brakes)
     scenario = make_scenario(mech, category=category, default=default, **common)
     # no need to require them again
     common["require_brakes"] = False

@@ -84,8 +84,8 @@ class Searches(NamedTuple):
         if self.complete == self.planned:
             return ""
         return (
-            f"the search ended early: {self.max_seconds:g} s of computing were used up when {self.complete} of "
-            f"{self.planned} values were searched; the others are the worst so far, and may be much larger"
+            f"the search ended early: {self.max_seconds:g} s of computing were used up before it was complete; its"
+            f" {counted(self.planned, 'value')} are the worst so far, and may be much larger"
         )
 
     @property

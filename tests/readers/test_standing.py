@@ -348,7 +348,7 @@ def test_a_recorded_base_without_its_rates_is_refused(tmp_path: Path) -> None:
 
 def test_a_fall_is_the_first_line_and_no_distance() -> None:
     stop = mb.estop(load(ARM, base="free"), qd={"a": 1.0}, duration=1.0)
-    assert str(stop).startswith("r falls: nothing holds its base, so that it has no stopping distance")
+    assert str(stop).startswith("r falls: nothing holds its base, so it has no stopping distance")
     assert "along its path" not in str(stop) and stop.to_dict()["falls"] is True
     assert mb.estop(load(ARM, base="fixed"), qd={"a": 1.0}).to_dict()["falls"] is False
 

@@ -105,7 +105,7 @@ def test_refused_in_one_sentence_and_in_no_time(case: str, tmp_path: Path) -> No
     (tmp_path / name).write_text(content)
     start = time.process_time()
     outcome = call("lint", str(tmp_path / name), "--output-format", "json")
-    assert time.process_time() - start < 10.0
+    assert time.process_time() - start < 40.0
     assert outcome.code == 2, outcome.out[-1000:] + outcome.err[-1000:]
     assert outcome.err.count("\n") == 1 and len(outcome.err) < 2000
     assert said in outcome.err
@@ -131,7 +131,7 @@ def test_read_in_no_time(case: str, tmp_path: Path) -> None:
     (tmp_path / "r.urdf").write_text(READ[case])
     start = time.process_time()
     assert len(load(tmp_path / "r.urdf").mechanism.bodies) == 1
-    assert time.process_time() - start < 10.0
+    assert time.process_time() - start < 40.0
 
 
 @pytest.mark.long

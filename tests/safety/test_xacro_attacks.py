@@ -212,6 +212,7 @@ def test_a_found_configuration_opens_no_folder_outside(folder: Path) -> None:
         "'{}'.format([1])",
         "('{0}' * 9999).format('a' * 999999)",
         "'{'.format(1)",
+        "('{0:b}' * 600).format(2**16000)",
         "dict(a=1).keys",
         "(1).real",
         "''.split",

@@ -302,6 +302,17 @@ def test_a_falling_robot_whose_brake_slips_falls() -> None:
 
 
 @pytest.mark.bullet
+def test_an_arm_that_sags_until_its_brakes_grip_is_stopped() -> None:
+    late = [
+        {"joint": f"lbr_iiwa_joint_{k}", "torque": 300.0, "delay": 0.01, "engagement": 0.3}
+        for k in range(1, 8)
+    ]
+    stop = mb.estop(mb.load(IIWA, base="fixed"), q={"lbr_iiwa_joint_2": 0.5}, brakes=late)
+    assert stop.outcome == "stopped" and stop.moves
+    assert "nothing moves" not in str(stop) and "stop of category 0, stopped after" in str(stop)
+
+
+@pytest.mark.bullet
 def test_a_robot_that_nothing_moves_and_nothing_holds_is_not_said_to_stop() -> None:
     """Its brakes are too weak for its own weight."""
     weak = [{"joint": f"lbr_iiwa_joint_{k}", "torque": 1.0} for k in range(1, 8)]

@@ -71,11 +71,14 @@ def with_a_massless_tip(folder: Path, upper: str = LINK) -> str:
     "command",
     [
         ("stop-table", "--axes", "j2"),
+        # all joints on the way to the tool move its payload
+        ("stop-table", "--payload", "5"),
+        ("worst-stop", "--samples", "10", "--payload", "5"),
         ("worst-stop", "--samples", "10", "--axes", "j2"),
         ("estop", "--qd", "j2=1"),
         ("simulate", "--qd", "j2=1"),
     ],
-    ids=lambda command: command[0],
+    ids=" ".join,
 )
 def test_a_joint_that_moves_no_mass_is_refused_with_the_remedy(
     command: tuple[str, ...], tmp_path: Path
@@ -96,12 +99,25 @@ def test_a_robot_without_any_mass_is_refused_with_the_remedy(command: str, tmp_p
     "command",
     [
         ("stop-table", "--category", "0"),
+        (
+            "stop-table",
+            "--category",
+            "0",
+            "--payload",
+            "0",
+            "--brake",
+            "j2:torque=5",
+            "--brake",
+            "j1:torque=50",
+        ),
         pytest.param(("worst-stop", "--samples", "10"), marks=pytest.mark.long),
         ("estop", "--qd", "j1=1"),
+        ("estop", "--qd", "j1=1", "--brake", "j1:torque=50,delay=0.01,engagement=0", "--require-brakes"),
+        ("estop", "--qd", "j1=1", "--load", "lower:0,0,0", "--payload", "0"),
         ("simulate", "--qd", "j1=1", "--duration", "0.1"),
         ("modes",),
     ],
-    ids=lambda command: command[0],
+    ids=" ".join,
 )
 def test_a_joint_without_mass_that_is_not_moved_stays_in_place(
     command: tuple[str, ...], tmp_path: Path

@@ -178,7 +178,7 @@ def test_rows_that_do_not_rest_are_named_in_every_format(table: StoppingTable) -
     assert "slipped back (1 stop of" in made.unrested
     slip = {"joint": "other", "unit": "rad", "travel": 1.0, "time": 0.1}
     slipping = replace(table, rows=({**first, "outcome": "limit_hit", "slips": [slip]}, second, *others))
-    assert "with slipping brakes of other, a joint ran into a joint limit (1 stop of" in slipping.unrested
+    assert "a joint ran into a joint limit while the brake of other slipped (1 stop of" in slipping.unrested
     assert made.unrested in " ".join(made.text("text").split()) and made.unrested in made.text("html")
     assert json.loads(made.text("json"))["unrested"] == made.unrested
 

@@ -68,7 +68,7 @@ def test_time_that_ends_early_is_shared_by_all_values(monkeypatch: pytest.Monkey
     monkeypatch.setattr(budget, "monotonic", Ticks())
     early = mb.worst_stop(ROD, **STATED, max_seconds=12.0)
     assert early.searches.complete == 0
-    assert "0 of 3 values were searched; the others are the worst so far" in early.searches.warning
+    assert "before it was complete; its 3 values are the worst so far" in early.searches.warning
     values = {one.measure: one.value for one in random.found}
     for one in early.found:
         assert one.measure == "tool_distance" or one.value > values[one.measure]

@@ -211,11 +211,14 @@ def _with_fields(text: str, /, *values: Data, **words: Data) -> str:
     given = (*values, *words.values())
     if not all(type(value) in _SCALARS for value in given):
         raise Refused("a format of something else than numbers and texts")
-    for brace in re.finditer(r"[{}]", _FIELD.sub(_refuse_wide, text)):
-        raise Refused(f"a format that is not simple, at character {brace.start()}")
-    fields = text.count("{")
-    require_room(len(text) + fields * (_WIDEST + max((_extent(value, 0)[0] for value in given), default=0)))
-    return text.format(*values, **words)
+    if re.search(r"[{}]", _FIELD.sub(_refuse_wide, text)):
+        raise Refused("a format with more than plain fields, such as {}, {0} or {name:.3f}")
+    digits = (value.bit_length() if isinstance(value, int) else _extent(value, 0)[0] for value in given)
+    require_room(len(text) + text.count("{") * (_WIDEST + max(digits, default=0)))
+    try:
+        return text.format(*values, **words)
+    except (KeyError, IndexError) as error:
+        raise NameError(f"a format has no value for the field {error.args[0]!r}") from None
 
 
 def _refuse_wide(match: re.Match[str]) -> str:

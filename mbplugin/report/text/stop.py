@@ -46,7 +46,7 @@ def estop_lines(report: StopReport, width: int = PLAIN_WIDTH, units: Units = SI)
 
 
 def _headline(report: StopReport) -> str:
-    if not report.scenario.qd.any() and report.outcome == "stopped":
+    if report.outcome == "stopped" and not report.moves:
         return (
             f"{report.scenario.mech.name}: nothing moves at the signal, so nothing stops: state rates, such as --qd"
             " JOINT=1 (qd={JOINT: 1}), or see stops from full speed with stop-table; computed, not measured"
@@ -71,7 +71,7 @@ def _energies(report: StopReport, width: int) -> Iterator[Line]:
 def falling_sentence(report: StopReport) -> str:
     """Return a sentence that the robot falls, and the option that fixes its base."""
     return (
-        f"{report.scenario.mech.name} falls: nothing holds its base, so that it has no stopping distance;"
+        f"{report.scenario.mech.name} falls: nothing holds its base, so it has no stopping distance;"
         " --base fixed (base='fixed') holds it"
     )
 

@@ -153,7 +153,7 @@ def calibrate(
     mech = standing(mech)
     default = default_tool(mechanism_of(mech)) if tool is None else None
     body = tool_name(mechanism_of(mech), tool)
-    mech, rigid = with_rigid_rest(mech, body, axes=axes_that_stop(mechanism_of(mech), body))
+    mech, rigid = with_rigid_rest(mech, body, axes=axes_that_stop(mechanism_of(mech), body), carries=True)
     mechanism = mechanism_of(mech)
     file = read_measured(Path(measured))
     rows = measurements_of(file, mechanism, numbers(speeds, rates_of(mechanism)))

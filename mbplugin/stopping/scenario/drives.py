@@ -13,7 +13,7 @@ joints changes with the pose, a constant rate of one contradicts a constant rate
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -380,6 +380,7 @@ def with_rigid_rest(
     brakes: Iterable[BrakeLike] | None = None,
     axes: Collection[str] = (),
     named: Collection[str] | None = None,
+    carries: bool = False,
 ) -> tuple[Scene | Mechanism, tuple[str, ...]]:
     """Return a robot whose joints that cannot belong to such an arm are rigid, and sentences that name them.
 
@@ -393,14 +394,17 @@ def with_rigid_rest(
         Joints of the arm that are stopped; joints coupled to one of them keep moving.
     named : collection of str, optional
         Those of them that the caller names: they keep moving, also if they move no mass.
+    carries : bool
+        Whether stops are computed with a payload at the tool, which all joints on the way to it move.
     """
     scene = as_scene(model)
     mech = scene.mechanism
     within = _coupled_within(mech, tool, axes)
     beside = _beside(scene, tool, brakes, within)
-    given = {brake.joint for brake in read_brakes(mech, tuple(brakes or ()))}
-    stay = {*(named or ()), *given, *(brake.joint for brake in scene.brakes)}
-    massless = {*joints_without_mass(mech, scene_actions(scene))} - stay - beside
+    arm = (
+        {joint.pair.name for joint in mech.tree.way_in(tool) if joint.pair is not None} if carries else set()
+    )
+    massless = {*joints_without_mass(mech, scene_actions(scene))} - {*(named or ()), *arm} - beside
     rigid = beside | massless
     if not rigid:
         return model, ()
@@ -419,16 +423,26 @@ def with_rigid_rest(
     )
     said = []
     reasons = (
-        ("they lie beside the arm", "", beside - within),
-        ("couplings tie them", "coupled ", beside & within),
-        ("they move no mass", "massless ", massless),
+        (("they lie beside the arm", "it lies beside the arm"), "", beside - within),
+        (("couplings tie them", "couplings tie it"), "coupled ", beside & within),
+        (("they move no mass", "it moves no mass"), "massless ", massless),
     )
     for reason, kind, own in reasons:
         names = [pair.name for pair in mech.pairs if pair.name in own and pair.kind.free]
         if names:
-            sentence = f"{listed(names)}: taken as rigid in their pose, as {reason}."
+            pose = "its pose" if len(names) == 1 else "their pose"
+            sentence = f"{listed(names)}: taken as rigid in {pose}, as {reason[len(names) == 1]}."
             said.append(Assumption(sentence, f"{counted(len(names), f'{kind}joint')} rigid"))
     return scene, tuple(said)
+
+
+def brakes_of_movers(model: Scene | Mechanism, brakes: Iterable[BrakeLike]) -> tuple[BrakeLike, ...]:
+    """Return the brakes of a call without those of joints that are rigid, on which nothing depends."""
+    pairs = as_scene(model).mechanism.pair_by_name
+    named = [brake["joint"] if isinstance(brake, Mapping) else brake.joint for brake in brakes]
+    return tuple(
+        brake for brake, name in zip(brakes, named, strict=True) if name not in pairs or pairs[name].kind.free
+    )
 
 
 def _coupled_within(mech: Mechanism, tool: str, axes: Collection[str]) -> set[str]:

@@ -568,8 +568,11 @@ class StoppingTable(Result):
             at = f"{listed([str(speed) for speed in speeds], most=len(speeds))} % speed"
             stops = counted(len(rows), "stop")
             slipping = Counter(slip["joint"] for row in rows for slip in row["slips"]).most_common()
-            who = joint or f"with slipping brakes of {listed([name for name, _ in slipping], 3)}, a joint"
-            said.append(f"{who} {OUTCOME_WORDS[outcome]} ({stops} of category {category}, {at})")
+            what = f"{joint or 'a joint'} {OUTCOME_WORDS[outcome]}"
+            if not joint:
+                brake = "brake" if len(slipping) == 1 else "brakes"
+                what += f" while the {brake} of {listed([name for name, _ in slipping], 3)} slipped"
+            said.append(f"{what} ({stops} of category {category}, {at})")
         count = sum(map(len, groups.values()))
         return f"{count} of {counted(len(self.rows), 'stop')} not at rest: {', '.join(said)}"
 

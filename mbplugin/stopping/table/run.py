@@ -61,7 +61,7 @@ from mbplugin.stopping.scenario import (
     start_as_stated,
     with_assumed_drives,
 )
-from mbplugin.stopping.scenario.drives import with_rigid_rest
+from mbplugin.stopping.scenario.drives import brakes_of_movers, with_rigid_rest
 from mbplugin.stopping.scenario.start import (
     assumed_deceleration,
     checked_decelerations,
@@ -151,7 +151,10 @@ def stopping_table(
     mech = with_assumed_drives(mech, brakes)
     default = default_tool(mechanism_of(mech)) if tool is None else None
     body = tool_name(mechanism_of(mech), tool)
-    mech, rigid = with_rigid_rest(mech, body, brakes, axes_that_stop(mechanism_of(mech), body, axes), axes)
+    stopped = axes_that_stop(mechanism_of(mech), body, axes)
+    carries = bool(payload) or measured is not None
+    mech, rigid = with_rigid_rest(mech, body, brakes, stopped, axes, carries=carries)
+    common["brakes"] = brakes_of_movers(mech, brakes)
     scene = mech if isinstance(mech, Scene) else None
     scenario = make_scenario(mech, default=default, **common)
     rated = rated_payload(scenario, payload)
