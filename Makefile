@@ -157,7 +157,7 @@ $(VENV)/test.stamp: $(VENV)/core.stamp
 
 $(VENV)/all.stamp: $(VENV)/test.stamp
 	@echo "Installing the big extras …"
-	@$(PIP) -e '.[test,$(OF_TESTS),mjcf,usd,robots,xacro,ray,browser,pinocchio,validator]' yourdfpy urchin
+	@$(PIP) -e '.[test,$(OF_TESTS),mjcf,usd,robots,xacro,ray,browser,pinocchio,validator]' yourdfpy urchin catkin_pkg
 	@touch $@
 
 # PyBullet has wheels for 3.10 and 3.11; on later ones it is the extra bullet, and what needs it is skipped
