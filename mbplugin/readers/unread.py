@@ -389,7 +389,7 @@ def content(element: Element) -> str:
             continue
         parts += [f"{local_name(part)}("] * (part is not element)
         parts += [_text(part)] * bool(_text(part))
-        parts += [f"{name}={value}" for name, value in part.attrib.items()]
+        parts += [f"{name}={value}" for name, value in attributes_of(part).items()]
     return " ".join(parts).replace("( ", "(").replace(" )", ")")
 
 

@@ -105,14 +105,14 @@ def test_refused_in_one_sentence_and_in_no_time(case: str, tmp_path: Path) -> No
     (tmp_path / name).write_text(content)
     start = time.process_time()
     outcome = call("lint", str(tmp_path / name), "--output-format", "json")
-    assert time.process_time() - start < 40.0
+    assert time.process_time() - start < 10.0
     assert outcome.code == 2, outcome.out[-1000:] + outcome.err[-1000:]
     assert outcome.err.count("\n") == 1 and len(outcome.err) < 2000
     assert said in outcome.err
     assert "root:" not in outcome.out + outcome.err
 
 
-MANY = " ".join(f'a{k}="1"' for k in range(30_000))
+MANY = " ".join(f'a{k}="1"' for k in range(60_000))
 #: What is odd and harmless.
 READ = {
     "external subset": robot(before='<!DOCTYPE r SYSTEM "file:///etc/passwd">'),
@@ -120,7 +120,8 @@ READ = {
         LINK + '<xi:include xmlns:xi="http://www.w3.org/2001/XInclude" href="/etc/passwd" parse="text"/>'
     ),
     "attribute of 5 MB": robot(f'<link name="{"x" * 5_000_000}"/>'),
-    "thirty thousand attributes": robot(f"<link name='a' {MANY}/>"),
+    "sixty thousand attributes": robot(f"<link name='a' {MANY}/>"),
+    "sixty thousand beside one of ROS": robot(f"<link name='a$(optenv ROS_DISTRO x)' {MANY}/>"),
     "five thousand prefixes": robot(LINK + "".join(f"<p{k}:x/>" for k in range(5000))),
 }
 
@@ -131,7 +132,7 @@ def test_read_in_no_time(case: str, tmp_path: Path) -> None:
     (tmp_path / "r.urdf").write_text(READ[case])
     start = time.process_time()
     assert len(load(tmp_path / "r.urdf").mechanism.bodies) == 1
-    assert time.process_time() - start < 40.0
+    assert time.process_time() - start < 10.0
 
 
 @pytest.mark.long

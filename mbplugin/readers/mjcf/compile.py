@@ -47,7 +47,7 @@ from mbplugin.readers.unread import (
     each,
     entry,
 )
-from mbplugin.readers.xml import TURNING, Element, local_name, origin, rounded_angle, where
+from mbplugin.readers.xml import TURNING, Element, attributes_of, local_name, origin, rounded_angle, where
 
 #: Compiled arrays that are used in a mechanism.
 _ARRAYS = (
@@ -438,7 +438,7 @@ def _compile_error(
 def _unusable_number(roots: list[Element]) -> str:
     """Return the location of the first attribute with an unusable number."""
     for element in (element for root in roots for element in root.iter()):
-        for name, value in element.attrib.items():
+        for name, value in attributes_of(element).items():
             if name in ("name", "class", "childclass", "file"):
                 continue
             for word in str(value).split():

@@ -29,6 +29,7 @@ from mbplugin.readers.paths import is_file, may_read, read_text
 from mbplugin.readers.xml import (
     TURNING,
     Element,
+    attributes_of,
     local_name,
     origin,
     parse_xml,
@@ -539,7 +540,7 @@ def references(tag: str, attributes: Mapping[str, str]) -> Iterator[tuple[str, s
 
 def _kinds(element: Element, name: str) -> set[str]:
     """Return the kinds of things that an element names so."""
-    attributes = {str(key): str(value) for key, value in element.attrib.items()}
+    attributes = attributes_of(element)
     return {kind for _, kind, value in references(local_name(element), attributes) if value == name}
 
 

@@ -36,6 +36,7 @@ from mbplugin.readers.xml import (
     ROS_PREFIXES,
     Element,
     attribute_numbers,
+    attributes_of,
     child,
     children,
     colour_of,
@@ -214,9 +215,9 @@ def repair_numbers(robot: Element) -> list[Defect]:
         if not isinstance(owner.tag, str) or local_name(owner) not in ("link", "joint", "drake:joint"):
             continue
         for element in owner.iter():
-            stated = {str(name): str(text) for name, text in element.attrib.items() if name in _REPAIRED}
-            for name in sorted(stated, key=_REPAIRED.index):
-                text = stated[name]
+            # by name: to list n attributes takes libxml2 n² steps
+            stated = ((name, element.get(name)) for name in _REPAIRED)
+            for name, text in [(name, str(text)) for name, text in stated if text is not None]:
                 if (taken := _taken(name, text)) == text:
                     continue
                 message = (
@@ -541,8 +542,7 @@ def expand(robot: Element, *, every_variable: bool = False) -> None:
 
 
 def _expand_attributes(element: Element, every_variable: bool) -> None:
-    for name, value in element.attrib.items():
-        text = str(value)
+    for name, text in attributes_of(element).items():
         # files named by shapes are looked up later, and only when a mesh is needed
         if "$" not in text or name == "filename":
             continue
