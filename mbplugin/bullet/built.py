@@ -79,7 +79,7 @@ def build(
     bullet = engine()
     places: dict[str, Place] = {}
     motors: dict[str, tuple[Motor, ...]] = {}
-    ids = []
+    ids, merged = [], list[str]()
     with quiet(), tempfile.TemporaryDirectory() as folder:
         for k, (root, joints) in enumerate(trees(heavy)):
             path = Path(folder) / f"tree{k}"
@@ -87,8 +87,11 @@ def build(
             text = tree_text(heavy, root, joints, visuals or {}, path)
             ids.append(_load(bullet, client, text, path / "tree.urdf"))
             _find(bullet, client, ids[-1], text, joints, places, motors)
+            merged += [_name(joint) for joint in joints if joint.outer in text.carriers]
         cut = _with_centres_of(mechanism, heavy, halves)
-        built = Built(bullet, client, mechanism, cut, halves, places, motors, {}, tuple(ids))
+        built = Built(
+            bullet, client, mechanism, cut, halves, places, motors, {}, tuple(ids), merged=tuple(merged)
+        )
         built.set_state(*_start(scene, mechanism, q, qd))
         ties, left_out = add_constraints(built)
         massless = (
@@ -156,6 +159,8 @@ def _find(
             places[name] = Place(body, -1, X_SC[-1])
     for joint in joints:
         assert joint.pair is not None
+        if joint.outer in text.carriers:
+            continue
         names = text.joints[joint.pair.name]
         last = link_of_joint[names[-1]]
         places[joint.outer] = Place(body, last, outer_frame(joint) @ X_SC[last])
@@ -167,6 +172,10 @@ def _find(
             _release(bullet, client, motor)
         if found:
             motors[joint.pair.name] = tuple(found)
+    ground = Place(body, -1, X_SC[-1])
+    for name, (carrier, X_HB) in text.carriers.items():
+        of_carrier = places.get(carrier, ground)
+        places[name] = replace(of_carrier, X_LC=X_HB.inverse() @ of_carrier.X_LC)
 
 
 def _inertial_frame(bullet: ModuleType, client: int, body: int, link: int) -> Pose:
@@ -415,6 +424,8 @@ class Built:
         Unique ids of the multibodies.
     left_out : tuple of str
         Parts that PyBullet does not support, one sentence each.
+    merged : tuple of str
+        Fixed pairs whose two bodies are one link, as PyBullet does not report so many joints.
     """
 
     bullet: ModuleType
@@ -427,6 +438,7 @@ class Built:
     ties: Mapping[str, tuple[int, ...]]
     ids: tuple[int, ...]
     left_out: tuple[str, ...] = ()
+    merged: tuple[str, ...] = ()
 
     def set_state(self, q: Array, qd: Array | None = None) -> None:
         """Set the state of all joints and free bases; at rest if no rates are given.

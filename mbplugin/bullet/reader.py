@@ -45,6 +45,8 @@ from mbplugin.model.spatial import (
 )
 from mbplugin.readers.standing import named
 
+#: Most joints of a body of a client whose state PyBullet reports; of one with more it reports nothing.
+MOST_JOINTS = 127
 #: File names that PyBullet reports for triangles that were passed in without a file.
 _NO_FILE = ("", "unknown_file")
 _TYPES = {0: "revolute", 1: "prismatic", 2: "spherical", 4: "fixed"}
@@ -373,10 +375,13 @@ def unique(name: str, taken: set[str]) -> str:
 
 
 def _read_model(bullet: ModuleType, client: int, model: _Model, base: Base | None, links: Links) -> Part:
-    infos = [
-        bullet.getJointInfo(model.id, j, physicsClientId=client)
-        for j in range(bullet.getNumJoints(model.id, physicsClientId=client))
-    ]
+    total = int(bullet.getNumJoints(model.id, physicsClientId=client))
+    if total > MOST_JOINTS:
+        raise BrokenModel(
+            f"PyBullet reports the state of at most {MOST_JOINTS} joints of one body; body {model.id} has {total}",
+            remedy="read its file instead of the client",
+        )
+    infos = [bullet.getJointInfo(model.id, j, physicsClientId=client) for j in range(total)]
     dynamics = [bullet.getDynamicsInfo(model.id, j, physicsClientId=client) for j in range(-1, len(infos))]
     links.update(
         _links(model, _text(bullet.getBodyInfo(model.id, physicsClientId=client)[0]), infos, dynamics)

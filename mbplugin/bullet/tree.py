@@ -2,6 +2,9 @@
 
 ``createMultiBody`` would be limited to 127 links, without a warning. In the URDF the frame of a link is the frame of
 the joint that carries it, and inertias are stated in principal axes, the only ones that Bullet supports.
+
+PyBullet loads a tree of more than 127 joints, but then reports the state of none of its links. The bodies that fixed
+joints hold become parts of the links that carry them in such a tree.
 """
 
 from __future__ import annotations
@@ -14,8 +17,9 @@ from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
-from mbplugin.bullet.reader import unique
+from mbplugin.bullet.reader import MOST_JOINTS, unique
 from mbplugin.constraints.reduction import body_twists
+from mbplugin.errors import BrokenModel
 from mbplugin.model.mechanism import WORLD, Body, Mechanism, TreeJoint
 from mbplugin.model.mechanism.identity import freedom_name
 from mbplugin.model.mechanism.kinematics import BodyPoses, coordinates_of, forward, home, joint_axes
@@ -65,9 +69,12 @@ class TreeText:
     root : str
         The base body; ``world`` for everything attached to the ground.
     links : mapping of body to the name of its link
+        Without the bodies that are part of another link.
     joints : mapping of tree joint to the names of its joints, from the inner body outwards
     inertias : mapping of link name to (3,) array
         Principal moments, kg·m².
+    carriers : mapping of body to tuple of str and Pose
+        The body whose link a body is part of, and X_HB, its pose in the link frame of that body.
     """
 
     text: str
@@ -75,6 +82,7 @@ class TreeText:
     links: Mapping[str, str]
     joints: Mapping[str, tuple[str, ...]]
     inertias: Mapping[str, Array]
+    carriers: Mapping[str, tuple[str, Pose]]
 
 
 def trees(mech: Mechanism) -> list[tuple[str, tuple[TreeJoint, ...]]]:
@@ -99,30 +107,70 @@ def tree_text(
 ) -> TreeText:
     """Return the URDF of one tree, and write the visuals of its bodies as mesh files into a folder."""
     bodies = {body.name: body for body in mech.bodies}
+    carriers = _carriers(root, joints)
+    carried: dict[str, list[str]] = {}
+    for name, (carrier, _) in carriers.items():
+        carried.setdefault(carrier, []).append(name)
     taken: set[str] = set()
-    links = {name: unique(name[:_LONGEST], taken) for name in (root, *(j.outer for j in joints))}
+    names_of_links = (name for name in (root, *(j.outer for j in joints)) if name not in carriers)
+    links = {name: unique(name[:_LONGEST], taken) for name in names_of_links}
     frames = {root: Pose.identity()} | {j.outer: outer_frame(j) for j in joints}
     names: dict[str, tuple[str, ...]] = {}
     inertias: dict[str, Array] = {}
     parts: list[str] = []
     for name, link in links.items():
         body = bodies.get(name, Body(name))
+        stem = folder / f"{len(parts)}"
+        shapes = [_visuals(visuals.get(name, ()), frames[name], stem)]
+        if own := carried.get(name, []):
+            poses = {part: carriers[part][1] for part in own}
+            if name != WORLD:
+                body = _joined(name, [body, *(_moved(bodies[part], X_HB) for part, X_HB in poses.items())])
+            for k, (part, X_HB) in enumerate(poses.items()):
+                at = stem.with_name(f"{stem.name}_{k}")
+                shapes.append(_visuals(visuals.get(part, ()), X_HB.inverse() @ frames[name], at))
         inertial, inertias[link] = _inertial(body, frames[name])
-        shapes = _visuals(visuals.get(name, ()), frames[name], folder / f"{len(parts)}")
-        parts.append(f"<link name={quoteattr(link)}>{inertial}{shapes}</link>")
+        parts.append(f"<link name={quoteattr(link)}>{inertial}{''.join(shapes)}</link>")
     taken_joints: set[str] = set()
     for joint in joints:
         assert joint.pair is not None
+        if joint.outer in carriers:
+            continue
         steps = steps_of(joint)
         names[joint.pair.name] = tuple(
             unique(freedom_name(joint.pair.name, step.freedom, len(steps))[:_LONGEST], taken_joints)
             for step in steps
         )
-        X = frames[joint.inner].inverse() @ inner_frame(joint)
-        parts += _chain(names[joint.pair.name], steps, links[joint.inner], links[joint.outer], X, taken)
+        inner, X_HI = carriers.get(joint.inner, (joint.inner, Pose.identity()))
+        X = frames[inner].inverse() @ X_HI @ inner_frame(joint)
+        parts += _chain(names[joint.pair.name], steps, links[inner], links[joint.outer], X, taken)
     # PyBullet breaks lines longer than 8 kB
     text = "\n".join((f"<robot name={quoteattr(mech.name[:_LONGEST])}>", *parts, "</robot>"))
-    return TreeText(text, root, links, names, inertias)
+    return TreeText(text, root, links, names, inertias, carriers)
+
+
+def _carriers(root: str, joints: Sequence[TreeJoint]) -> dict[str, tuple[str, Pose]]:
+    """Return the carrier of each body that becomes part of another link, and its pose there.
+
+    Raises
+    ------
+    BrokenModel
+        More joints move than PyBullet can report.
+    """
+    if sum(len(steps_of(joint)) for joint in joints) <= MOST_JOINTS:
+        return {}
+    moving = sum(len(steps_of(joint)) for joint in joints if joint.pair and joint.pair.kind.free)
+    if moving > MOST_JOINTS:
+        raise BrokenModel(
+            f"PyBullet reports the state of at most {MOST_JOINTS} joints of one tree; {moving} joints move "
+            f"in the tree of {root!r}"
+        )
+    carriers: dict[str, tuple[str, Pose]] = {}
+    for joint in joints:
+        if joint.pair is not None and not joint.pair.kind.free:
+            carrier, X_HI = carriers.get(joint.inner, (joint.inner, Pose.identity()))
+            carriers[joint.outer] = carrier, X_HI @ inner_frame(joint) @ outer_frame(joint).inverse()
+    return carriers
 
 
 def _chain(
@@ -302,11 +350,14 @@ def _gather(mech: Mechanism, root: str, bodies: dict[str, Body]) -> None:
     X_RW = poses.of(mech.body_index[root]).inverse()
     parts = []
     for name in group:
-        X_RB = X_RW @ poses.of(mech.body_index[name])
-        own = bodies[name]
-        parts.append(Body("", own.mass, X_RB.apply(own.p_LC), X_RB.R @ own.I_C @ X_RB.R.T))
+        parts.append(_moved(bodies[name], X_RW @ poses.of(mech.body_index[name])))
         bodies[name] = Body(name)
     bodies[root] = _joined(root, parts)
+
+
+def _moved(body: Body, X_RB: Pose) -> Body:
+    """Return the mass and inertia of a body in the link frame R of another one."""
+    return Body("", body.mass, X_RB.apply(body.p_LC), X_RB.R @ body.I_C @ X_RB.R.T)
 
 
 def _joined(name: str, parts: Sequence[Body]) -> Body:

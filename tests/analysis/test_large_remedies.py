@@ -139,4 +139,7 @@ def test_smallest_singular_values_of_many_matrices_are_those_of_each() -> None:
     matrices.append(np.zeros((2, 4)))
     expected = [np.linalg.svd(one, compute_uv=False)[-1] for one in matrices]
     assert _smallest_each(matrices) == pytest.approx(expected, abs=1e-15)
-    assert [_smallest(one) for one in matrices] == _smallest_each(matrices)
+    # LAPACK may add in another order for one matrix than for many
+    assert [_smallest(one) for one in matrices] == pytest.approx(
+        _smallest_each(matrices), rel=1e-13, abs=1e-15
+    )

@@ -15,6 +15,7 @@ from mbplugin.bullet.built import Built, build
 from mbplugin.bullet.reader import read_client
 from mbplugin.bullet.tree import Visual
 from mbplugin.constraints.reduction import body_twists
+from mbplugin.errors import BrokenModel
 from mbplugin.model.mechanism import WORLD, Body, Mechanism
 from mbplugin.model.mechanism.kinematics import displace, forward, home
 from mbplugin.model.mechanism.pair import Pair
@@ -218,14 +219,6 @@ def test_gears_are_read_back() -> None:
         assert [t.coefficient for t in coupling.terms] == pytest.approx([1.0, 2.5])
 
 
-def test_more_links_than_createmultibody_takes() -> None:
-    mech, _ = chain(300, "revolute", np.random.default_rng(2))
-    with session() as (_, client):
-        built = build(mech, client)
-        assert len(built.places) == 300
-        assert max(place.link for place in built.places.values()) == 299
-
-
 def test_names_that_a_file_may_hold_stay_what_they_are() -> None:
     names = ('<b & "c">', "a'b/c", "ünï", "x" * 300)
     bodies = tuple(body_at(name) for name in names)
@@ -331,3 +324,70 @@ def test_angles_of_a_rotation_give_it_back(pitch: float) -> None:
 
     R = rotation_from_rpy((0.4, pitch, -1.2))
     assert rotation_from_rpy(rpy_from_rotation(R)) == pytest.approx(R, abs=1e-15)
+
+
+# PyBullet reports nothing of a tree of more than 127 joints: bodies that fixed joints hold are parts of others there.
+
+
+def branched(n: int, moving: int, *, free: bool) -> Mechanism:
+    """A tree of ``n`` joints, ``moving`` of which turn, with frames anywhere and half of its joints reversed."""
+    rng = np.random.default_rng(7)
+    bodies = [
+        Body(f"b{k}", rng.uniform(0.5, 2.0), rng.normal(size=3) / 20, np.diag(rng.uniform(0.01, 0.015, 3)))
+        for k in range(n + free)
+    ]
+    turning = set(rng.choice(n, moving, replace=False).tolist())
+    pairs = []
+    for k in range(n):
+        inner = int(rng.integers(max(0, k - 4), k + 1)) - (not free)
+        ends = [WORLD if inner < 0 else f"b{inner}", f"b{k + free}"]
+        X_AP, X_BS = (Pose(rotation_from_rpy(rng.normal(size=3)), rng.normal(size=3) / 10) for _ in range(2))
+        kind = "revolute" if k in turning else "fixed"
+        pairs.append(Pair(f"j{k}", kind, *ends[:: 1 if k % 2 else -1], X_AP, X_BS))
+    return Mechanism("branched", tuple(bodies), tuple(pairs), gravity=np.array([0.0, 0.0, -9.81]))
+
+
+@pytest.mark.parametrize("free", [True, False])
+def test_a_tree_of_more_joints_than_pybullet_reports_stands_as_ours(free: bool) -> None:
+    mech = branched(135, 5, free=free)
+    q, qd = anywhere(mech, 5)
+    with session() as (_, client):
+        built = build(mech, client, q, qd)
+        assert len(built.merged) == 130 and not built.left_out
+        for i, body in enumerate(mech.bodies):
+            poses, X = forward(mech, q), built.pose(body.name)
+            assert pytest.approx(poses.R_WL[i], abs=1e-12) == X.R
+            assert pytest.approx(poses.p_WL[i], abs=1e-12) == X.p
+        q_read, qd_read = built.state()
+        assert forward(mech, q_read).p_WL == pytest.approx(forward(mech, q).p_WL, abs=1e-12)
+        assert qd_read == pytest.approx(qd, abs=1e-12)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("free", [True, False])
+def test_a_tree_of_more_joints_than_pybullet_reports_moves_as_ours(free: bool) -> None:
+    """One body that is part of another link has a payload, and another one a force."""
+    mech = branched(135, 5, free=free)
+    _, qd = anywhere(mech, 5)
+    carried = Payload("b134", 3.0, np.array([0.1, 0.0, 0.2]), 0.02 * np.eye(3))
+    force = mb.Load("b130", np.array([3.0, 1.0, -2.0]), np.array([0.1, 0.3, 0.2]), np.zeros(3))
+    found = mb.crosscheck(mech, 0.02, qd=qd, payloads=[carried], loads=[force], engine="pybullet")
+    assert found.agrees, found
+
+
+def test_so_many_moving_joints_are_refused_and_so_is_a_client_that_has_them(tmp_path: Path) -> None:
+    with session() as (bullet, client):
+        with pytest.raises(BrokenModel, match=r"at most 127 joints .* 130 joints move in the tree of 'b"):
+            build(branched(140, 130, free=True), client)
+        links = [f'<link name="l{k}"/>' for k in range(140)]
+        joints = [
+            f'<joint name="j{k}" type="fixed"><parent link="l{k}"/><child link="l{k + 1}"/></joint>'
+            for k in range(139)
+        ]
+        file = tmp_path / "many.urdf"
+        file.write_text("\n".join(['<robot name="many">', *links, *joints, "</robot>"]), encoding="utf-8")
+        bullet.loadURDF(str(file), physicsClientId=client)
+        with pytest.raises(
+            BrokenModel, match=r"at most 127 joints of one body; body 0 has 139; read its file"
+        ):
+            read_client(client)

@@ -63,9 +63,14 @@ LONG = (
 )
 
 
-@pytest.mark.parametrize(
-    "page", [pytest.param(p, marks=pytest.mark.long if p.name in LONG else (), id=p.name) for p in PAGES]
-)
+def _case(page: Path) -> object:
+    marks = [pytest.mark.long] if page.name in LONG else []
+    if "\nimport pybullet" in page.read_text(encoding="utf-8"):
+        marks.append(pytest.mark.bullet)
+    return pytest.param(page, marks=marks, id=page.name)
+
+
+@pytest.mark.parametrize("page", [_case(page) for page in PAGES])
 def test_page(page: Path, workplace: Path) -> None:
     assert pages.run_page(page, workplace) == page.read_text(encoding="utf-8").count("\n```") / 2
 

@@ -183,6 +183,7 @@ def test_rows_that_do_not_rest_are_named_in_every_format(table: StoppingTable) -
     assert json.loads(made.text("json"))["unrested"] == made.unrested
 
 
+@pytest.mark.bullet
 def test_a_table_row_is_a_stop(iiwa: Scene, table: StoppingTable) -> None:
     row = table.rows[0]
     compiled = CompiledStop(make_scenario(iiwa))

@@ -235,8 +235,9 @@ def welded_to_the_ground(mech: Mechanism) -> set[str]:
     standing = {WORLD}
     for _ in mech.bodies:
         standing |= {
-            pair.body_b
+            body
             for pair in mech.pairs
-            if pair.type == "fixed" and not pair.closure and pair.body_a in standing
+            if pair.type == "fixed" and not pair.closure and standing & {*pair.bodies}
+            for body in pair.bodies
         }
     return standing

@@ -11,6 +11,7 @@ import numpy as np
 from mbplugin.bullet import quiet, session
 from mbplugin.bullet.built import Built, build, constraint_parts
 from mbplugin.bullet.motion import Task, apply_forces
+from mbplugin.bullet.reader import MOST_JOINTS
 from mbplugin.comparison.side_by_side import Answer, Instant
 from mbplugin.constraints.reduction import body_twists
 from mbplugin.dynamics import newton_euler
@@ -160,7 +161,15 @@ def _missing(instant: Instant, built: Built) -> str:
     if mech.couplings:
         return f"PyBullet does not report the force of {mech.couplings[0].name!r}"
     screws = [pair.name for pair in mech.pairs if pair.type == "screw"]
-    return f"PyBullet has no screw such as {screws[0]!r}" if screws else ""
+    if screws:
+        return f"PyBullet has no screw such as {screws[0]!r}"
+    merged = built.merged
+    if not merged:
+        return ""
+    return (
+        f"PyBullet reports at most {MOST_JOINTS} joints of one tree, so that the force "
+        f"of fixed joints such as {merged[0]!r} cannot be measured"
+    )
 
 
 def _wrenches(instant: Instant, built: Built) -> dict[str, Array]:
