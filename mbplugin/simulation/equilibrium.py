@@ -210,10 +210,22 @@ def settled(
     stated = {lock.joint for lock in (*mech.locks, *(named_lock(mech, name) for name in names_of(hold)))}
     massless = tuple(name for name in joints_without_mass(mech, actions) if name not in stated)
     actions, _ = with_joints_without_mass_at_rest(mech, actions)
+    sliding = list[str]()
     held, names = _held(mech, assembly.q, (*names_of(hold), *massless))
     statics = Statics.of(held, actions, assembly.q, planar, bound)
     end, here, steps = _search(statics, assembly.q)
+    first = statics, here
+    while steps == _MOST_STEPS:
+        # unless joints are stated, those that would slide for ever are held, as long as others are free
+        more = {} if names_of(hold) else {pair for pair in _sliding(statics, here) if pair not in sliding}
+        sliding += sorted(more)
+        held, names = _held(mech, assembly.q, (*massless, *sliding))
+        if not more or not len(Statics.of(held, actions, assembly.q, planar, bound).at(assembly.q).g):
+            raise _no_equilibrium(*first)
+        statics = Statics.of(held, actions, assembly.q, planar, bound)
+        end, here, steps = _search(statics, assembly.q)
     notes = (
+        *_slid(sliding),
         *said_of_massless(massless),
         *_idle(held),
         *_without_time(held, scene),
@@ -286,6 +298,17 @@ def _require_meaning(mech: Mechanism, contacts: Sequence[Contact]) -> None:
             expected="a mechanism without contacts",
             remedy="remove [[contact]], or compute the forces of a robot that stands: mbplugin reactions",
         )
+
+
+def _slid(joints: Sequence[str]) -> tuple[str, ...]:
+    """Return a sentence on the joints that are held because they would slide for ever."""
+    if not joints:
+        return ()
+    sentence = (
+        f"Nothing keeps {listed(joints, 3)} from sliding for ever: held as in the starting pose; "
+        "--hold (hold) states what is held."
+    )
+    return (Assumption(sentence, f"{counted(len(joints), 'sliding joint')} held (--hold)"),)
 
 
 def _idle(mech: Mechanism) -> tuple[str, ...]:
@@ -544,10 +567,7 @@ def _held_rates(mech: Mechanism) -> Iterator[str]:
 def _search(statics: Statics, q: Array) -> tuple[Array, SmallMotions, int]:
     """Return the equilibrium found from a closed pose q (nq,), the forces there, and the number of steps.
 
-    Raises
-    ------
-    BadUsage
-        There is none near the start.
+    After ``_MOST_STEPS`` steps there is none.
     """
     for steps in range(_MOST_STEPS):
         here = statics.at(q)
@@ -556,7 +576,7 @@ def _search(statics: Statics, q: Array) -> tuple[Array, SmallMotions, int]:
         if size <= _FOUND:
             return q, here, steps
         q = _along(statics, q, here, step * min(1.0, _LONGEST / size))
-    raise _no_equilibrium(statics, here)
+    return q, here, _MOST_STEPS
 
 
 def _downhill(here: SmallMotions) -> Array:
@@ -587,13 +607,24 @@ def _along(statics: Statics, q: Array, here: SmallMotions, step: Array) -> Array
     return q
 
 
+def _moved_for_ever(statics: Statics, here: SmallMotions) -> list[str]:
+    """Return up to three rates on which a force without stiffness acts, the most loaded first."""
+    loaded = np.abs(here.H @ _downhill(here) / here.units)
+    names = statics.closure.mech.qd_names
+    return [names[i] for i in np.argsort(-loaded)[:3] if loaded[i] > 0.5 * loaded.max()]
+
+
+def _sliding(statics: Statics, here: SmallMotions) -> set[str]:
+    """Return the prismatic joints of the tree among the rates that forces move for ever."""
+    pairs = statics.closure.mech.pair_by_name
+    names = _moved_for_ever(statics, here)
+    return {name for name in names if name in pairs and pairs[name].type == "prismatic"}
+
+
 def _no_equilibrium(statics: Statics, here: SmallMotions) -> BadUsage:
     """Return the error of a search that does not end, with the rates on which a force without stiffness acts."""
     mech = statics.closure.mech
-    loaded = np.abs(here.H @ _downhill(here) / here.units)
-    names: Sequence[str] = [
-        mech.qd_names[i] for i in np.argsort(-loaded)[:3] if loaded[i] > 0.5 * loaded.max()
-    ]
+    names = _moved_for_ever(statics, here)
     loose = [joint.outer for joint in mech.tree.joints if joint.pair is None]
     falling = f"; nothing ties {listed(loose, 3)} to the ground" if loose else ""
     return BadUsage(

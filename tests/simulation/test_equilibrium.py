@@ -241,6 +241,24 @@ def test_what_falls_has_no_equilibrium() -> None:
 
 
 @pytest.mark.long
+def test_a_joint_that_would_slide_for_ever_is_held_and_said_unless_joints_are_stated() -> None:
+    """A lift with an arm, and a tray on a slope at the arm's end: both slide, the arm swings."""
+    down, hinge = pose_at([0, 0, 0]), pose_at([0, 0, 0], (0.0, 1.0, 0.0))
+    pairs = (
+        Pair("z", "prismatic", "world", "lift", down, down),
+        Pair("j", "revolute", "lift", "arm", hinge, hinge),
+        Pair("t", "prismatic", "arm", "tray", pose_at([0, 0, -0.5]), down),
+    )
+    robot = Mechanism("robot", (rod("lift"), rod("arm"), rod("tray")), pairs)
+    found, stated = (mb.equilibrium(robot, q={"j": 0.4}, hold=hold) for hold in ((), ("z", "t")))
+    assert (found.held, found.coordinates) == (("z", "t"), ("j",))
+    assert found.q == pytest.approx(stated.q, abs=1e-12) and abs(found.positions["j"]) < 1e-9
+    assert found.notes[0].startswith("Nothing keeps z, t from sliding for ever")
+    with pytest.raises(BadUsage, match=r"no equilibrium .* keep moving z"):
+        mb.equilibrium(robot, q={"j": 0.4}, hold=("t",))
+
+
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("table", "said"),
     [
