@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from math import isfinite
 from typing import TYPE_CHECKING, Any, overload
 
@@ -21,7 +22,7 @@ from mbplugin.analysis.uniqueness import (
 from mbplugin.arguments import checked
 from mbplugin.constraints.rows import Rows, plane_columns
 from mbplugin.constraints.sparse_qr import strip_of
-from mbplugin.errors import BadNumber, BadUsage
+from mbplugin.errors import BadNumber, BadUsage, MbPluginError
 from mbplugin.joint_reactions import ClosedState, Model, closed_state
 from mbplugin.joint_reactions.bounds import Bounds
 from mbplugin.joint_reactions.contact_bounds import (
@@ -87,18 +88,20 @@ from mbplugin.model.scene import (
     replaced_payloads,
 )
 from mbplugin.model.spatial import Array, shift_rows
-from mbplugin.phrases import listed
+from mbplugin.phrases import listed, names_of
 from mbplugin.readers import ModelSource, contacts_in, model_of, resting
 from mbplugin.readers.contact_points import compare_points, require_different
 from mbplugin.readers.standing import (
     ContactLike,
     Stance,
+    cannot_stand,
     read_contacts,
     require_free_base,
     require_stance_for,
     stance_of,
     standing,
     stands,
+    unstated,
 )
 
 if TYPE_CHECKING:
@@ -256,6 +259,7 @@ def reactions(
         return reactions_at_poses(
             source, q, qd, qdd, loads=loads, payload=payload, hold=hold, tolerance=tolerance, alone=reactions
         )
+    hold = hold if hold is None else names_of(hold)
     touched: Iterable[ContactLike] = () if isinstance(contacts, bool) else contacts or ()
     if contacts is True and not (isinstance(model, Scene) and model.contacts):
         touched = contacts_in(model)
@@ -276,6 +280,25 @@ def reactions(
     held, assumed, system, found = held_under(state, model, applied, hold)
     falls = stance is None and not seen and found.share > state.tolerance
     if falls and stands(model, qd, qdd):
+        if unstated(q) and friction is None and not (applied.stated or applied.payloads):
+            again = partial(
+                reactions,
+                qd=qd,
+                qdd=qdd,
+                stiffness=stiffness,
+                hold=hold,
+                misfit=misfit,
+                misfit_sigma=misfit_sigma,
+                limits=limits,
+                estimate=estimate,
+                material=material,
+                tolerance=tolerance,
+                planar=planar,
+            )
+            try:
+                return again(model, stance=True)
+            except BadUsage as error:
+                return with_base_held(error, partial(again, standing(given, qd, qdd, on_stand=True)))
         ground = stance_under(state, model, True, friction)
         state, seen = touching(state, ground.contacts if ground else ())
         held, assumed, system, found = held_under(state, model, applied, hold)
@@ -297,6 +320,23 @@ def reactions(
         made, assumed_held=tuple(map(lock_label, assumed)), contacts=seen, stance=ground, notes=notes
     )
     return with_tolerances(made, response_of(state, system, flexible), tolerances, sigma)
+
+
+def with_base_held(error: BadUsage, held: Callable[[], Reactions]) -> Reactions:
+    """Return the reactions of a robot whose base is held, as it cannot stand, with a note on why.
+
+    Raises
+    ------
+    BadUsage
+        The given error, if the robot cannot be computed like that either.
+    """
+    try:
+        found = held()
+    except MbPluginError:
+        raise error from None
+    if not found.mechanism.assumed_fixed:
+        raise error
+    return replace(found, notes=(cannot_stand(error), *found.notes))
 
 
 def require_rigid(model: Model, options: Mapping[str, object]) -> None:

@@ -180,6 +180,11 @@ def standing(source: ModelSource, *stated: JointValues, on_stand: bool = False) 
     return bolted_down(model, on_stand=on_stand)
 
 
+def unstated(values: JointValues) -> bool:
+    """Return True if a call states no value of a joint."""
+    return values is None or len(values) == 0
+
+
 def _names_base(mech: Mechanism, values: JointValues) -> bool:
     if values is None:
         return False
@@ -255,6 +260,15 @@ def _is_vehicle(scene: Scene, root: str) -> bool:
     wheels = [body for body in likely_wheels(mech) if not _follows(mech, mech.tree.joint_of_body[body])]
     rotors = [limb for limb in limbs if len(limb) == 1 and _is_rotor(mech, limb[0], poses)]
     return not limbs or len(wheels) >= 2 or len(rotors) >= 3 or len(feet(mech, poses)) >= 2
+
+
+def cannot_stand(error: BadUsage) -> Assumption:
+    """Return the note that the base of a robot is held because it cannot stand on its lowest links."""
+    return Assumption(
+        f"At this pose the robot cannot stand on its lowest links ({error.what}), so its base is held: "
+        "--stance (stance=[...]) names the links that touch the ground, --q another pose.",
+        "base held, as the robot cannot stand at this pose (--stance, --q)",
+    )
 
 
 def require_stance_for(friction: float | None) -> None:

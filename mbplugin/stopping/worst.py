@@ -236,7 +236,10 @@ def worst_stop(
     decelerations = numbers(common["decelerations"], accelerations_of(scenario.mech))
     chain = table_axes(scenario.mech, scenario.tool, axes, arm.chain) if axes is not None else _chain(arm)
     assumed = assumed_speeds(scenario.mech, chain, speeds)
-    speeds, taken = assumed or speeds, (*speeds_said(scenario.mech, assumed), *scenario.taken, *rigid)
+    speeds, taken = (
+        assumed or speeds,
+        (*speeds_said(scenario.mech, assumed, chain, speeds), *scenario.taken, *rigid),
+    )
     scenario = replace(scenario, taken=taken)
     names = _axes(arm, axes, speeds)
     full = full_speeds(scenario.mech, names, speeds)

@@ -132,6 +132,28 @@ def test_all_commands_have_the_same_brakes_and_a_row_repeats(tmp_path: Path) -> 
     )
 
 
+@pytest.mark.long_after(1)
+@pytest.mark.parametrize("command", ["stop-table", "worst-stop"])
+def test_velocity_limits_that_no_robot_reaches_are_said_first_unless_speeds_are_stated(
+    command: str, tmp_path: Path
+) -> None:
+    """A field that was filled with a large number, and a slider at the speed of a car, which is possible."""
+    said = {}
+    stated = "j1=1" if command == "stop-table" else "j1=1,j2=1"
+    for limit, more in ((101.0, ()), (99.0, ()), (5e4, ("--speed", stated))):
+        robot = written(tmp_path, arm(LIMIT.format(limit)))
+        done = call(command, robot, *more, *(("--max-seconds", "1") if command == "worst-stop" else ()))
+        assert done.code == 0
+        said[limit] = " ".join(" ".join([x for x in done.out.splitlines() if x][:5]).replace("!", "").split())
+    assert re.search(
+        r"full speeds j1 101 rad/s(, j2 101 rad/s)? from the file, which no robot reaches \(--speed\)",
+        said[101.0],
+    )
+    assert "no robot" not in said[99.0] + said[5e4]
+    slider = arm(LIMIT.format(40), "prismatic")
+    assert "no robot" not in call("stop-table", written(tmp_path, slider)).out
+
+
 @pytest.mark.long
 def test_a_table_of_wheels_without_any_limit_says_its_speeds(tmp_path: Path) -> None:
     robot = written(tmp_path, wheels())

@@ -48,7 +48,7 @@ from mbplugin.model.spatial import COMPONENTS, ROTATION, TRANSLATION, AnyArray, 
 from mbplugin.phrases import counted, listed, one_line, one_line_repr
 from mbplugin.processes.foreign import Limits, Purpose, in_own_child
 from mbplugin.readers import ModelSource, model_of
-from mbplugin.readers.standing import Stance, require_stance_for, standing, stands
+from mbplugin.readers.standing import Stance, cannot_stand, require_stance_for, standing, stands, unstated
 from mbplugin.rendering import Result
 from mbplugin.version import __version__
 
@@ -154,7 +154,16 @@ def engines(
         model = standing(model, q, qd, on_stand=True)
     chosen = _chosen(only)
     loads, payload = tuple(loads), None if payload is None else tuple(payload)
-    ground, forces = _on_the_ground(model, q, qd, loads, payload, stance, friction, tolerance)
+    held = tuple[str, ...]()
+    try:
+        ground, forces = _on_the_ground(model, q, qd, loads, payload, stance, friction, tolerance)
+    except BadUsage as error:
+        own = isinstance(model, Scene) and not (model.loads or model.payloads or model.contacts)
+        stated = stance or friction is not None or not unstated(q) or loads or payload
+        model = standing(model, on_stand=True)
+        if not own or stated or not mechanism_of(model).assumed_fixed:
+            raise
+        held, ground, forces = (cannot_stand(error),), None, ()
     loads = (*loads, *forces)
     instant, system, state = instant_of(model, q, qd, loads, payload, hold, tolerance)
     answers = [_ours(model, instant, system), *(_ask(name, instant) for name in chosen)]
@@ -170,7 +179,12 @@ def engines(
         degree_of_redundancy=system.degree_of_redundancy,
         engines=tuple(answers),
         joints=_joints(mechanism_of(model), instant, system, answers),
-        notes=(*state.notes, *(note for a in answers for note in a.notes), *_contact_notes(ground, forces)),
+        notes=(
+            *held,
+            *state.notes,
+            *(note for a in answers for note in a.notes),
+            *_contact_notes(ground, forces),
+        ),
         stance=ground,
     )
 

@@ -117,7 +117,7 @@ def reactions_lines(
 def _headline(result: Reactions) -> str:
     plane = f" in the {result.planar} plane" if result.planar else ""
     redundancy = counted(result.degree_of_redundancy, "redundant constraint")
-    held = f", held: {listed(result.held, MOST_NAMES)}" if result.held else ""
+    held = f", held: {listed(result.held)}" if result.held else ""
     return f"{result.mechanism.name}: joint reactions, {result.mode}{plane}; {redundancy}{held}"
 
 

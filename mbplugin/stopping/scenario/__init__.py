@@ -59,6 +59,8 @@ _MARGIN = 2.0
 _STOP_TIME = 0.5
 #: Full speed of a joint without a velocity limit: rad/s, and m/s (the reduced speed of ISO 10218-1).
 _TURNING, _SLIDING = 1.0, 0.25
+#: Faster velocity limits fill a field that was not thought about, rad/s and m/s: small servo joints reach 30 rad/s.
+_FASTEST_TURN, _FASTEST_SLIDE = 100.0, 50.0
 #: Most joints that a sentence names, and characters for them: the sentences belong into the first lines of a report.
 _NAMED, _ROOM = 6, 36
 #: Start of the sentence on assumed brakes, and the rule that gives their numbers.
@@ -598,14 +600,29 @@ def assumed_speeds(
     return {pair.name: _default_speed(is_turn(pair.kind.free[0])) for pair in pairs}
 
 
-def speeds_said(mech: Mechanism, speeds: Mapping[str, float]) -> tuple[str, ...]:
-    """Return a sentence on assumed full speeds, rad/s and m/s; empty if there are none."""
+def speeds_said(
+    mech: Mechanism, assumed: Mapping[str, float], axes: Iterable[str], given: Mapping[str, float] | None
+) -> tuple[str, ...]:
+    """Return a sentence on full speeds that are assumed, or on velocity limits that no robot reaches."""
+    beyond = {}
+    for name in axes:
+        free, limit = mech.pair_by_name[name].kind.free[0], mech.pair_by_name[name].freedoms[0].velocity
+        if (
+            name not in (given or {})
+            and (_FASTEST_TURN if is_turn(free) else _FASTEST_SLIDE) < limit < np.inf
+        ):
+            beyond[name] = limit
+    speeds = assumed or beyond
     if not speeds:
         return ()
     units = {name: units_of(mech.pair_by_name[name].kind.free[0]).rate for name in speeds}
     shown = listed([f"{name} {speed:g} {units[name]}" for name, speed in speeds.items()], _NAMED, _ROOM)
-    sentence = f"No axis states a velocity limit: assumed are {shown} (--speed, speeds=)."
-    return (Assumption(sentence, f"full speeds {shown} (--speed)"),)
+    if assumed:
+        sentence = f"No axis states a velocity limit: assumed are {shown} (--speed, speeds=)."
+        return (Assumption(sentence, f"full speeds {shown} (--speed)"),)
+    sentence = f"No robot reaches the velocity limits of the file, {shown}, which are the full speeds here: "
+    sentence += "--speed (speeds=) states others."
+    return (Assumption(sentence, f"full speeds {shown} from the file, which no robot reaches (--speed)"),)
 
 
 def _effort(mech: Mechanism, joint: TreeJoint, poses: BodyPoses) -> float:

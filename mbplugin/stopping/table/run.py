@@ -171,7 +171,9 @@ def stopping_table(
     command = stop_command(scene, scenario, common, rampless, payload == 0.0)
     speeds = numbers(speeds, rates_of(scenario.mech))
     assumed = assumed_speeds(scenario.mech, names, speeds)
-    scenario = replace(scenario, taken=(*speeds_said(scenario.mech, assumed), *scenario.taken, *rigid))
+    scenario = replace(
+        scenario, taken=(*speeds_said(scenario.mech, assumed, names, speeds), *scenario.taken, *rigid)
+    )
     full = full_speeds(scenario.mech, names, assumed or speeds)
     bound = (share, confidence)
     stops = TableStops(arm, names, rated, full, points, ramps, payload is None, command, bound, budget)

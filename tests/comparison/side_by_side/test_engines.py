@@ -281,6 +281,39 @@ def test_contacts_that_a_scene_states_carry_the_robot_or_are_refused(tmp_path: P
         mb.engines(standing, qd={"hip0": 1.0}, only=["mujoco"])
 
 
+TIPPING = """
+<robot name="tipping"><link name="base"><inertial><mass value="4"/><inertia ixx="0.1" iyy="0.1" izz="0.1"
+ixy="0" ixz="0" iyz="0"/></inertial></link>{legs}</robot>
+"""
+TIPPING_LEG = """
+<link name="foot{k}"><inertial><mass value="1"/><inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/>
+</inertial><collision><geometry><sphere radius="0.05"/></geometry></collision></link>
+<joint name="hip{k}" type="revolute"><parent link="base"/><child link="foot{k}"/><origin xyz="0.5 {y} -0.5"/>
+<axis xyz="0 1 0"/><limit lower="-1" upper="1" effort="50" velocity="5"/></joint>
+"""
+
+
+def test_a_robot_that_cannot_stand_on_its_lowest_links_is_held_and_says_so(tmp_path: Path) -> None:
+    """Two round feet beside its centre of mass; a stance or a pose that is stated is refused instead."""
+    file = tmp_path / "tipping.urdf"
+    file.write_text(TIPPING.format(legs="".join(TIPPING_LEG.format(k=k, y=k) for k in range(2))))
+    expected = mb.engines(mb.load(file, base="fixed"), only=["mujoco"])
+    found = mb.engines(file, only=["mujoco"])
+    assert found.agrees and found.mechanism.assumed_fixed == ("base",) and found.stance is None
+    assert "cannot stand on its lowest links (contact foot0, contact foot1 cannot carry" in found.notes[0]
+    alone = mb.reactions(file)
+    assert alone.mechanism.assumed_fixed == ("base",) and "cannot stand" in alone.notes[0]
+    for k in range(2):
+        wrench = expected[f"hip{k}"].wrenches["MuJoCo"]
+        assert np.abs(wrench).max() > 9
+        assert found[f"hip{k}"].wrenches["mbplugin"] == pytest.approx(wrench, abs=1e-9)
+        assert alone[f"hip{k}"].wrench == pytest.approx(wrench, abs=1e-9)
+    for ask in (mb.engines, mb.reactions):
+        for stated in ({"stance": True}, {"q": {"hip0": 0.0}}, {"friction": 0.5}):
+            with pytest.raises(BadUsage, match="carry this load"):
+                ask(file, **stated)
+
+
 def test_a_stance_that_cannot_carry_a_robot_is_refused(tmp_path: Path) -> None:
     file = walker(tmp_path, x=0.5)
     with pytest.raises(BadUsage, match="cannot carry this load"):
