@@ -143,6 +143,19 @@ def test_no_local_maximum_of_an_arm_with_offsets_is_its_extension(share: float) 
     assert pose.share == pytest.approx(share, rel=1e-5)
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_the_axis_that_moves_keeps_its_room_to_stop(seed: int) -> None:
+    """The joints before an axis are stretched to the ends of their ranges, where its own motion cannot start."""
+    mech = chain_of(seed)
+    axes = tuple(pair.name for pair in mech.pairs[:3])
+    poses = poses_of(mech, axes, "tool")
+    for k, axis in enumerate(axes):
+        freedom = mech.pairs[k].freedoms[0]
+        room = min(0.35, 0.25 * (freedom.upper - freedom.lower)) - 1e-6
+        for share in (1.0, 0.33):
+            assert freedom.lower + room <= poses.pose(axis, share).q[k] <= freedom.upper - room
+
+
 def test_two_axes_that_meet_have_the_same_extension() -> None:
     """The wrist rolls, the elbow bends in the plane of the shoulder."""
     poses = poses_of(offset_arm(), ("j0", "j1", "j2"), "tool")

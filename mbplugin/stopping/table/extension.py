@@ -189,7 +189,7 @@ class ExtensionPoses:
             before = q[i]
             self._best(joint, q, lambda q: abs(pull(q)))
             if abs(pull(q)) < 1e-6 * max(weight, 1e-9):
-                q[i] = before
+                q[i] = float(np.clip(before, *_range(joint, _MOVING)))
         q = self._arm.toward(q)
         sense = 1.0 if pull(q) >= -1e-9 else -1.0
         if joint.pair is not None and not is_turn(joint.pair.kind.free[0]):
@@ -208,7 +208,7 @@ class ExtensionPoses:
         """Set one joint of q (nq,) in place to the value that maximises a function of the pose."""
         i = joint.q.start
         low, high = _range(joint, _MOVING)
-        candidates = np.append(np.linspace(low, high, _TRIED), q[i])
+        candidates = np.append(np.linspace(low, high, _TRIED), np.clip(q[i], low, high))
         values = []
         for candidate in candidates:
             q[i] = candidate
