@@ -70,6 +70,8 @@ _FOUND = 1e-11
 _SINGULAR = 1e-7
 #: Longest step of the search, rad or characteristic lengths, and the maximum number of steps and halvings.
 _LONGEST, _MOST_STEPS, _HALVINGS = 0.5, 200, 40
+#: Steps in a row along which a force without stiffness acts before the search ends without an equilibrium.
+_FOR_EVER = 20
 #: A step is halved if the force along it has reversed and is larger than this fraction of what it was.
 _OVERSHOT = 0.9
 
@@ -419,6 +421,19 @@ class SmallMotions:
         """Return True if ω² of a mode ``phi`` (k,) is zero within rounding."""
         return bool(abs(square) <= self.rounding * self.size(phi) ** 2)
 
+    def pushes(self, phi: Array) -> bool:
+        """Return True if the force along rates phi (k,) is more than its rounding."""
+        return abs(float(phi @ self.g)) > self.rounding * self.size(phi)
+
+    @property
+    def pushed_for_ever(self) -> bool:
+        """Whether a force acts on a freedom without stiffness."""
+        squares, modes = self.modes
+        return any(
+            self.is_neutral(square, phi) and self.pushes(phi)
+            for square, phi in zip(squares, modes, strict=True)
+        )
+
     def size(self, phi: Array) -> float:
         """Return the largest rate of a motion ``phi`` (k,), rad or characteristic lengths."""
         return float(np.abs(self.H @ phi / self.units).max(initial=0.0))
@@ -567,14 +582,19 @@ def _held_rates(mech: Mechanism) -> Iterator[str]:
 def _search(statics: Statics, q: Array) -> tuple[Array, SmallMotions, int]:
     """Return the equilibrium found from a closed pose q (nq,), the forces there, and the number of steps.
 
-    After ``_MOST_STEPS`` steps there is none.
+    There is none if that number is ``_MOST_STEPS``: it was reached, or the same force without stiffness has acted
+    along ``_FOR_EVER`` steps, as on something that falls.
     """
+    alike = 0
     for steps in range(_MOST_STEPS):
         here = statics.at(q)
         step = _downhill(here)
         size = here.size(step)
         if size <= _FOUND:
             return q, here, steps
+        alike = alike + 1 if here.pushed_for_ever else 0
+        if alike == _FOR_EVER:
+            break
         q = _along(statics, q, here, step * min(1.0, _LONGEST / size))
     return q, here, _MOST_STEPS
 
@@ -587,7 +607,7 @@ def _downhill(here: SmallMotions) -> Array:
         load = float(phi @ here.g)
         if not here.is_neutral(square, phi):
             step += load / abs(square) * phi
-        elif abs(load) > here.rounding * here.size(phi):
+        elif here.pushes(phi):
             # a force that hardly changes: only the line search bounds the step
             step += np.sign(load) * _LONGEST / here.size(phi) * phi
     return step
@@ -628,7 +648,7 @@ def _no_equilibrium(statics: Statics, here: SmallMotions) -> BadUsage:
     loose = [joint.outer for joint in mech.tree.joints if joint.pair is None]
     falling = f"; nothing ties {listed(loose, 3)} to the ground" if loose else ""
     return BadUsage(
-        f"{mech.name!r} finds no equilibrium in {_MOST_STEPS} steps: the forces keep moving {listed(names)}{falling}",
+        f"{mech.name!r} finds no equilibrium: the forces keep moving {listed(names)}{falling}",
         expected="a pose in which gravity, loads and springs balance",
         remedy="hold a joint (hold, --hold), state springs, or fix the base (base='fixed', --base fixed)",
     )
