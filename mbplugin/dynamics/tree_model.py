@@ -45,11 +45,11 @@ from mbplugin.dynamics.kernels.solve import (
 from mbplugin.errors import BadNumber, BrokenModel
 from mbplugin.model.brake_law import BrakeLaw
 from mbplugin.model.brakes import NO_FORCES, AppliedForces, BrakeForce, rate_values
-from mbplugin.model.mechanism import Constraint, Lock, Mechanism
+from mbplugin.model.mechanism import WORLD, Constraint, Lock, Mechanism, TreeJoint
 from mbplugin.model.mechanism.identity import Holder, RowLabel, freedom_held
-from mbplugin.model.mechanism.kinematics import forward
+from mbplugin.model.mechanism.kinematics import forward, home, joint_axes, rigid_groups
 from mbplugin.model.mechanism.pair import Pair
-from mbplugin.model.spatial import ROTATION, AnyArray, Array, skew
+from mbplugin.model.spatial import ROTATION, AnyArray, Array, cross, skew
 from mbplugin.phrases import Assumption, counted, listed
 
 #: A rate whose inertia is below this fraction of the rigid outboard inertia moves no mass: the rest is rounding.
@@ -376,8 +376,9 @@ def massless_joint(model: TreeModel, rates: AnyArray | None = None) -> BrokenMod
     name = model.mech.qd_names[rate]
     joint = next(joint for joint in model.mech.tree.joints if joint.qd.start <= rate < joint.qd.stop)
     if joint.pair is not None:
+        none = not any(body.mass or body.I_C.any() for body in model.mech.bodies)
         return BrokenModel(
-            f"joint rate {name!r} moves no mass",
+            f"joint rate {name!r} moves no mass" + (", as no link of the file has one" if none else ""),
             remedy="give what it moves a mass or an armature, or take links without <inertial> as PyBullet does, 1 kg,"
             " with --massless pybullet (massless='pybullet')",
         )
@@ -433,7 +434,8 @@ def with_joints_without_mass_at_rest(
     """Return forces that leave the :func:`joints_without_mass` at rest, and a sentence that names these joints.
 
     Their motion is not determined. An armature makes it determined and changes no other motion, because it
-    enters the equation of its own rate only, and nothing acts on that.
+    enters the equation of its own rate only, and nothing acts on that. Joints without mass that follow another joint
+    get :func:`armature_of_followers` as well.
 
     Parameters
     ----------
@@ -442,8 +444,69 @@ def with_joints_without_mass_at_rest(
     """
     names = joints_without_mass(mech, actions, qd)
     joints = (mech.tree.joint_of_pair[name] for name in names)
-    armature = {rate: 1.0 for joint in joints for rate in mech.qd_names[joint.qd]}
-    return replace(actions, armature={**actions.armature, **armature}), said_of_massless(names)
+    armature = dict(actions.armature)
+    for name, value in armature_of_followers(mech, actions).items():
+        armature[name] = armature.get(name, 0.0) + value
+    armature |= {rate: 1.0 for joint in joints for rate in mech.qd_names[joint.qd]}
+    return replace(actions, armature=armature), said_of_massless(names)
+
+
+def armature_of_followers(mech: Mechanism, actions: AppliedForces) -> dict[str, float]:
+    """Return armatures, kg·m² or kg, that together let joints without mass follow a joint with mass, such as mimics.
+
+    A coupling c₁ q̇₁ + c₂ q̇₂ = 0 determines the motion, but the recursion divides by the inertia of each joint alone.
+    The follower gets an armature a, its leader −a (c₂/c₁)²: in all motions that the coupling allows, their kinetic
+    energies cancel. Half of the least inertia of the leader stays.
+    """
+    heavy = {body.name for body in mech.bodies if body.mass or body.I_C.any()}
+    heavy |= {payload.body for payload in actions.payloads if payload.mass or payload.inertia.any()}
+    for joint in reversed(mech.tree.joints):
+        if joint.outer in heavy:
+            heavy.add(joint.inner)
+    pairs, found = mech.tree.joint_of_pair, list[tuple[TreeJoint, TreeJoint, float]]()
+    for coupling in mech.couplings:
+        ends = [(pairs.get(term.joint), term.coefficient) for term in coupling.terms]
+        light = [
+            (joint, c)
+            for joint, c in ends
+            if joint is not None and joint.outer not in heavy and _has_one_rate(joint)
+        ]
+        leads = [
+            (joint, c)
+            for joint, c in ends
+            if joint is not None and joint.outer in heavy and _has_one_rate(joint)
+        ]
+        if len(ends) == 2 and len(light) == len(leads) == 1:
+            (follower, c_f), (leader, c_l) = light[0], leads[0]
+            if mech.qd_names[follower.qd.start] not in actions.armature:
+                found.append((follower, leader, (c_l / c_f) ** 2))
+    armature: dict[str, float] = {}
+    for follower, leader, ratio in found:
+        share = 0.5 * _least_inertia(mech, leader) / sum(other is leader for _, other, _ in found)
+        if share > 0:
+            rates = [mech.qd_names[joint.qd.start] for joint in (follower, leader)]
+            armature[rates[0]] = share / ratio
+            armature[rates[1]] = armature.get(rates[1], 0.0) - share
+    return armature
+
+
+def _has_one_rate(joint: TreeJoint) -> bool:
+    return joint.pair is not None and len(joint.pair.kind.free) == 1
+
+
+def _least_inertia(mech: Mechanism, joint: TreeJoint) -> float:
+    """Return the inertia about a joint, or the mass on it, of the bodies that move with its outer body alone."""
+    poses = forward(mech, home(mech))
+    S, on_axis = joint_axes(mech, joint, poses)
+    v, w = S[:3, 0], S[3:, 0]
+    total = 0.0
+    for name in rigid_groups(mech)[joint.outer]:
+        i = mech.body_index[name]
+        if name != WORLD and joint in mech.tree.way_in(name):
+            speed = v + cross(w, poses.p_WC[i] - on_axis)
+            J = poses.R_WL[i] @ mech.bodies[i].I_C @ poses.R_WL[i].T
+            total += mech.bodies[i].mass * float(speed @ speed) + float(w @ J @ w)
+    return total
 
 
 def said_of_massless(names: Sequence[str]) -> tuple[Assumption, ...]:

@@ -13,11 +13,11 @@ from mbplugin.constraints.reduction import body_twists
 from mbplugin.dynamics.tree_model import joints_without_mass
 from mbplugin.errors import BrokenModel
 from mbplugin.model.brakes import NO_FORCES
-from mbplugin.model.mechanism import Body, Coupling, Mechanism, Term
+from mbplugin.model.mechanism import WORLD, Body, Coupling, Mechanism, Term
 from mbplugin.model.mechanism.kinematics import forward, home
 from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.scene import Load, Payload
-from mbplugin.model.spatial import JointSpring, Pose, Spring
+from mbplugin.model.spatial import JointSpring, Pose, Spring, align_z
 from rod_arms import arm
 
 ARM = arm((1.0, 0.7))
@@ -137,3 +137,82 @@ def test_they_are_the_joints_whose_motion_moves_no_body_with_mass() -> None:
                 still.append(joint.pair.name)
         expected = () if len(still) == len(free) else tuple(still)
         assert joints_without_mass(mech, NO_FORCES) == expected
+
+
+# A joint without mass that follows one with mass.
+
+
+def following(mass: float, ratio: float, leader: str = "revolute", light_first: bool = False) -> Mechanism:
+    """An arm that falls, a pointer of the given mass that follows its first joint, and a second link of the arm."""
+    hinge, out = Pose(align_z(np.array([0.0, 1.0, 0.0])), np.zeros(3)), np.array([0.4, 0.1, 0.0])
+    lift = Pose(align_z(np.array([0.0, 0.0, 1.0])), np.zeros(3))
+    ends = ("pointer", "upper") if light_first else ("upper", "pointer")
+    own = {"upper": ("j0", leader), "pointer": ("j1", "revolute")}
+    at = lift if leader == "prismatic" else hinge
+    frames = {"upper": (at, at), "pointer": (Pose(hinge.R, out), hinge)}
+    parents = {"upper": WORLD, "pointer": "upper"}
+    if light_first:
+        parents = {"upper": WORLD, "pointer": WORLD}
+    pairs = [Pair(own[end][0], own[end][1], parents[end], end, *frames[end]) for end in ends]
+    pairs.append(Pair("j2", "revolute", "upper", "lower", Pose(hinge.R, 2 * out), hinge))
+    bodies = [
+        Body("upper", 2.0, np.array([0.3, 0.05, 0.0]), np.diag([0.01, 0.02, 0.03])),
+        Body("pointer", mass, np.array([0.1, 0.0, 0.0]), mass * np.diag([0.01, 0.01, 0.01])),
+        Body("lower", 1.0, np.array([0.2, 0.0, 0.1]), np.diag([0.01, 0.01, 0.02])),
+    ]
+    coupling = Coupling("mimic", "gear", (Term("j1", "rz", 1.0), Term("j0", FREE[leader], -ratio)))
+    return Mechanism("arm", tuple(bodies), tuple(pairs), (coupling,), gravity=np.array([0.0, 0.0, -9.81]))
+
+
+FREE = {"revolute": "rz", "prismatic": "tz"}
+
+
+@pytest.mark.parametrize(
+    ("ratio", "leader", "light_first"),
+    [(-2.0, "revolute", False), (30.0, "prismatic", False), (0.01, "revolute", True)],
+)
+def test_a_joint_without_mass_follows_as_one_with_hardly_any(
+    ratio: float, leader: str, light_first: bool
+) -> None:
+    """A force that acts on the follower moves its leader; energies are those of the bodies."""
+    force = mb.Load("pointer", np.array([0.0, 0.0, -4.0]), np.zeros(3), np.array([0.2, 0.0, 0.0]))
+    light, none = (
+        mb.simulate(
+            following(mass, ratio, leader, light_first),
+            0.4,
+            qd={"j0": 1.0},
+            loads=[force],
+            rtol=1e-11,
+            atol=1e-12,
+        )
+        for mass in (1e-6, 0.0)
+    )
+    assert none.q[-1] == pytest.approx(light.q[-1], abs=5e-4) and abs(none.qd[-1]).max() > 0.1
+    assert none.kinetic[-1] == pytest.approx(light.kinetic[-1], rel=1e-4)
+    assert none.qdd[0] == pytest.approx(light.qdd[0], rel=1e-4)
+
+
+def test_a_follower_whose_leader_has_no_inertia_of_its_own_is_refused() -> None:
+    mech = following(0.0, 1.0)
+    bare = replace(
+        mech, bodies=tuple(Body("upper") if body.name == "upper" else body for body in mech.bodies)
+    )
+    with pytest.raises(BrokenModel, match="j1' moves no mass"):
+        mb.simulate(bare, 0.1)
+
+
+def test_a_stop_of_an_arm_with_a_massless_follower_is_that_without_it() -> None:
+    mech = following(0.0, -2.0)
+    alone = replace(
+        mech,
+        bodies=tuple(body for body in mech.bodies if body.name != "pointer"),
+        pairs=tuple(pair for pair in mech.pairs if pair.name != "j1"),
+        couplings=(),
+    )
+    brakes = [{"joint": name, "torque": 90.0, "delay": 0.02} for name in ("j0", "j2")]
+    found, expected = (mb.estop(m, qd={"j0": 1.0}, brakes=brakes, tool="lower") for m in (mech, alone))
+    assert found.outcome == expected.outcome and expected.time > 0.02
+    assert found.time == pytest.approx(expected.time, rel=1e-8)
+    assert found.joint("j0").travel == pytest.approx(expected.joint("j0").travel, rel=1e-8)
+    motion = dict(zip(found.trajectory.mechanism.q_names, found.trajectory.q.T, strict=True))
+    assert motion["j1"] == pytest.approx(-2.0 * motion["j0"], abs=1e-10)
