@@ -194,12 +194,13 @@ def statics_rows(task: Task, theirs: Statics) -> list[Row]:
         rows.append(Row("inverse dynamics", mech.name, "1", off, _EXACT))
     own = _reactions(task) if theirs.wrenches else {}
     # in free fall the reactions vanish, and only the rounding of weights is left
-    weight = float(np.linalg.norm(mech.gravity)) * sum(one.mass for one in (*mech.bodies, *task.payloads))
+    mass = sum(body.mass for body in mech.bodies) + sum(payload.mass for payload in task.payloads)
+    weight = float(np.linalg.norm(mech.gravity) * mass)
     for pair, wrench in (theirs.wrenches or {}).items():
-        for part, unit, size in ((slice(0, 3), "N", weight), (slice(3, 6), "N·m", weight * mech.largest_arm)):
+        for part, unit, scale in ((slice(0, 3), "N", weight), (slice(3, 6), "N·m", weight * mech.largest_arm)):
             largest = max(float(np.abs(w[part]).max()) for w in own.values())
             off = float(np.abs(wrench[part] - own[pair][part]).max())
-            rows.append(Row("reaction", pair, unit, off, 1e-6 * max(largest, 1e-6, 1e-6 * size)))
+            rows.append(Row("reaction", pair, unit, off, 1e-6 * max(largest, 1e-6, 1e-6 * scale)))
     return rows
 
 
