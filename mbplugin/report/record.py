@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from functools import cache
-from importlib.metadata import PackageNotFoundError, distribution
 from math import isinf
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
@@ -159,6 +158,9 @@ def commit() -> str | None:
 
 
 def _installed() -> str | None:
+    # slow to import, and a report as text needs no commit
+    from importlib.metadata import PackageNotFoundError, distribution
+
     try:
         stated = distribution("mbplugin").read_text("direct_url.json")
     except PackageNotFoundError:

@@ -585,7 +585,8 @@ def _stiffness(
         require_known(table.pair, pairs, "pair", source.where("stiffness", index, "pair"))
         return Stiffness(pair=table.pair, matrix=_stiffness_matrix(source, index, table))
     require_known(str(table.body), bodies, "body", source.where("stiffness", index, "body"))
-    section = table.section.model_dump(exclude_none=True) if table.section else {}
+    section = table.section.as_dict() if table.section else {}
+    section = {name: value for name, value in section.items() if value is not None}
     return Stiffness(body=str(table.body), section=section)
 
 
@@ -709,7 +710,7 @@ def actuators(source: SceneSource, tables: SceneFile, pairs: Pairs) -> tuple[Act
     """Return the ``[[actuator]]`` tables."""
     for i, table in enumerate(tables.actuator):
         check_freedoms(pairs, table.joint, (), source.where("actuator", i, "joint"))
-    return tuple(Actuator(**table.model_dump()) for table in tables.actuator)
+    return tuple(Actuator(**table.as_dict()) for table in tables.actuator)
 
 
 def inertia_matrix(values: Sequence[float], where: str) -> Array:
