@@ -16,7 +16,7 @@ import numpy as np
 from mbplugin.analysis.catalogue import Allowed, Replacement, completed, options_of, replacements
 from mbplugin.analysis.mobility import Mobility, finite_mobility
 from mbplugin.analysis.uniqueness import StressedBlock, stress
-from mbplugin.constraints.rank import RankedBlock, View, rank_blocks
+from mbplugin.constraints.rank import RankedBlock, View
 from mbplugin.errors import BrokenModel, UnknownName
 from mbplugin.files import toml_text
 from mbplugin.model.mechanism import WORLD, Lock, Mechanism
@@ -34,6 +34,8 @@ _TRIED = 30
 #: With more blocks than this, the changes of all blocks are first proved together, without a proof for each block.
 _MANY = 30
 _IN_SPACE = 6
+#: Blocks as they are after changes, by the changes.
+_Proofs = dict[tuple["Change", ...], RankedBlock]
 
 
 def any_type(pair: Pair, type: str) -> bool:
@@ -322,7 +324,8 @@ def _cured_blocks(
     allowed: Allowed,
 ) -> Cures:
     """Return the proved remedies of some blocks; the blocks ``apart`` are left unchanged."""
-    cured = partial(_cured, view, here, kept, stressed, allowed=allowed, apart=apart)
+    proofs: _Proofs = {}
+    cured = partial(_cured, view, here, kept, stressed, allowed=allowed, apart=apart, proofs=proofs)
     known = dict[StressedBlock, Iterator[tuple[Change, ...]]]()
 
     def candidates(s: StressedBlock) -> Iterator[tuple[Change, ...]]:
@@ -337,7 +340,7 @@ def _cured_blocks(
         cures = cured(candidates)
         if cures.remedies and len(cures.remedies) == len(list(islice(candidates(stressed[0]), OFFERED))):
             return cures
-    return cured(lambda s: _proved_for_block(view, s, candidates(s)))
+    return cured(lambda s: _proved_for_block(view, s, candidates(s), proofs))
 
 
 def _cured(
@@ -348,6 +351,7 @@ def _cured(
     ways_of: Callable[[StressedBlock], Iterator[tuple[Change, ...]]],
     allowed: Allowed,
     apart: Sequence[RankedBlock],
+    proofs: _Proofs,
 ) -> Cures:
     """Return the remedies proved from the first candidates of all blocks, and the obstacles of blocks without any."""
     ways: list[list[tuple[Change, ...]]] = []
@@ -359,7 +363,8 @@ def _cured(
         else:
             left.append(s.ranked)
             obstacles += _obstacles(view, s, kept, allowed)
-    remedies = tuple(_proved(view, here, ways, sum(b.redundancy for b in left), kept)) if ways else ()
+    redundancy = sum(b.redundancy for b in left)
+    remedies = tuple(_proved(view, here, ways, redundancy, kept, proofs)) if ways else ()
     return Cures(remedies, tuple(obstacles))
 
 
@@ -373,23 +378,24 @@ def _candidates(
 
 
 def _proved_for_block(
-    view: View, s: StressedBlock, candidates: Iterator[tuple[Change, ...]]
+    view: View, s: StressedBlock, candidates: Iterator[tuple[Change, ...]], proofs: _Proofs
 ) -> Iterator[tuple[Change, ...]]:
-    """Yield the changes that cure a block considered alone."""
+    """Yield the changes that cure a block considered alone; ``proofs`` takes the changed blocks."""
     for changes in islice(candidates, _TRIED):
-        if _cures(view, s.ranked, changes):
+        if _cures(view, s.ranked, changes, proofs):
             yield changes
 
 
-def _cures(view: View, ranked: RankedBlock, changes: Sequence[Change]) -> bool:
+def _cures(view: View, ranked: RankedBlock, changes: tuple[Change, ...], proofs: _Proofs) -> bool:
     """Return True if changes remove the redundancy of a block and keep its mobility."""
     try:
         mech = apply_changes(view.mech, changes)
     except (UnknownName, BrokenModel):
         # a coupling, a drive or a lock names a freedom that the new type does not have
         return False
-    (after,) = rank_blocks(mech, view.poses, view.columns, view.tolerance, blocks=(ranked.block,))
+    after = view.ranked_in(mech, ranked.block)
     released = len(ranked.reduced.labels) - len(after.reduced.labels)
+    proofs[changes] = after
     return released == ranked.redundancy and after.redundancy == 0
 
 
@@ -397,7 +403,7 @@ def _obstacles(
     view: View, s: StressedBlock, kept: Mapping[str, tuple[str, ...]], allowed: Allowed
 ) -> Iterator[Obstacle]:
     """Yield the joints whose roles alone prevent that a block is cured."""
-    if kept and next(_proved_for_block(view, s, _candidates(view, s, (), allowed)), None) is not None:
+    if kept and next(_proved_for_block(view, s, _candidates(view, s, (), allowed), {}), None) is not None:
         for name in changeable(view.mech, view.poses, s, kept, allowed):
             yield Obstacle(name, kept[name])
 
@@ -408,13 +414,15 @@ def _proved(
     ways: Sequence[Sequence[tuple[Change, ...]]],
     left: int,
     kept: Mapping[str, tuple[str, ...]],
+    proofs: _Proofs,
 ) -> Iterator[Remedy]:
     """Yield the combined changes of all blocks that pass the proof."""
     rows, mobility = _rows(view), _held_mobility(view, kept)
     bound = here.redundancy - view.redundancy + left
     for k in range(min(OFFERED, max(len(own) for own in ways))):
-        changes = tuple(chain.from_iterable(own[min(k, len(own) - 1)] for own in ways))
-        after = _changed(view, changes)
+        chosen = [own[min(k, len(own) - 1)] for own in ways]
+        changes = tuple(chain.from_iterable(chosen))
+        after = _changed(view, changes, [proofs[one] for one in chosen if one in proofs])
         released = rows - _rows(after)
         # the rows released are as many as were redundant, so the rank and the mobility are unchanged
         if after.redundancy != left or released != view.redundancy - left:
@@ -425,10 +433,10 @@ def _proved(
             yield Remedy(changes, after.redundancy, columns - rows + released + after.redundancy)
 
 
-def _changed(view: View, changes: Sequence[Change]) -> View:
+def _changed(view: View, changes: Sequence[Change], known: Sequence[RankedBlock] = ()) -> View:
     """Return the view of the changed mechanism at the same body poses, with new pair coordinates."""
     mech = apply_changes(view.mech, changes)
-    return replace(view, mech=mech, q=coordinates_of(mech, view.poses))
+    return view.retyped(mech, coordinates_of(mech, view.poses), known)
 
 
 def _held_mobility(view: View, kept: Mapping[str, tuple[str, ...]]) -> int:

@@ -612,12 +612,13 @@ def reduce_blocks(
     Parameters
     ----------
     rows : sequence of Rows, optional
-        Those of all constraints of the blocks, in the plane, if they are known.
+        Those of constraints of the blocks, in the plane, that are known.
     """
-    if rows is None:
-        members = frozenset(name for block in blocks for name in block.constraints)
-        rows = [planar_rows(r, columns) for r in all_rows(mech, poses, q, names=members)]
-    known = {r.constraint: r for r in rows}
+    known = {r.constraint: r for r in rows or ()}
+    members = frozenset(name for block in blocks for name in block.constraints if name not in known)
+    if members:
+        more = (planar_rows(r, columns) for r in all_rows(mech, poses, q, names=members))
+        known.update((r.constraint, r) for r in more)
     return [
         _reduce(mech, poses, block, {name: known[name] for name in block.constraints}, columns)
         for block in blocks

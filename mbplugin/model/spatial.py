@@ -313,15 +313,22 @@ class Pose:
         return cls(align_z(np.array(axis, dtype=float)), np.array(xyz, dtype=float))
 
     def __matmul__(self, other: Pose) -> Pose:
-        return Pose(self.R @ other.R, self.p + self.R @ other.p)
+        return unchecked_pose(self.R @ other.R, self.p + self.R @ other.p)
 
     def inverse(self) -> Pose:
         """Return X_BA."""
-        return Pose(self.R.T, -self.R.T @ self.p)
+        return unchecked_pose(self.R.T, -self.R.T @ self.p)
 
     def apply(self, point: Array) -> Array:
         """Return the coordinates in A of a point (3,) given in B, shape (3,)."""
         return self.p + self.R @ point
+
+
+def unchecked_pose(R: Array, p: Array) -> Pose:
+    """Return the pose of arrays R (3, 3) and p (3,), m, which are not checked: models have ten thousands of poses."""
+    pose = Pose.__new__(Pose)
+    vars(pose).update(R=R, p=p)
+    return pose
 
 
 def shift_rows(rows: Array, arm: Array) -> Array:

@@ -27,6 +27,7 @@ from mbplugin.model.spatial import (
     Pose,
     quaternion_from_rotation,
     rotation_from_quaternion,
+    unchecked_pose,
     units_of,
     vector_from_rotation,
 )
@@ -65,7 +66,7 @@ class BodyPoses:
 
     def of(self, index: int) -> Pose:
         """Return X_WL of a body; index −1 is the ground."""
-        return Pose(self.R_WL[index], self.p_WL[index]) if index >= 0 else Pose.identity()
+        return unchecked_pose(self.R_WL[index], self.p_WL[index]) if index >= 0 else Pose.identity()
 
 
 def poses_of_links(mech: Mechanism, X_WL: Mapping[str, Pose]) -> BodyPoses:
