@@ -17,6 +17,7 @@ from mbplugin.analysis.catalogue import Allowed, Replacement, completed, options
 from mbplugin.analysis.mobility import Mobility, finite_mobility
 from mbplugin.analysis.uniqueness import StressedBlock, stress
 from mbplugin.constraints.rank import RankedBlock, View
+from mbplugin.constraints.rows import joint_frames
 from mbplugin.errors import BrokenModel, UnknownName
 from mbplugin.files import toml_text
 from mbplugin.model.mechanism import WORLD, Lock, Mechanism
@@ -140,7 +141,13 @@ def candidate_changes(
 def _turns(mech: Mechanism, poses: BodyPoses, s: StressedBlock) -> dict[str, float]:
     """Return the present angles of the pairs of a block that rotate about their z axis, rad."""
     own = (mech.pair_by_name.get(name) for name in s.ranked.block.constraints)
-    return {p.name: _turn(mech, p, poses) for p in own if p is not None and p.kind.free[-1:] == ("rz",)}
+    pairs = [pair for pair in own if pair is not None and pair.kind.free[-1:] == ("rz",)]
+    if not pairs:
+        return {}
+    frames = joint_frames(mech, pairs, poses, None)
+    R_PS = np.swapaxes(frames.R_WP, 1, 2) @ frames.R_WS
+    turns = np.arctan2(R_PS[:, 1, 0], R_PS[:, 0, 0]).tolist()
+    return {pair.name: turn for pair, turn in zip(pairs, turns, strict=True)}
 
 
 def single_closures(
@@ -422,21 +429,29 @@ def _proved(
     for k in range(min(OFFERED, max(len(own) for own in ways))):
         chosen = [own[min(k, len(own) - 1)] for own in ways]
         changes = tuple(chain.from_iterable(chosen))
-        after = _changed(view, changes, [proofs[one] for one in chosen if one in proofs])
+        after = _ranked_after(view, changes, [proofs[one] for one in chosen if one in proofs])
         released = rows - _rows(after)
         # the rows released are as many as were redundant, so the rank and the mobility are unchanged
         if after.redundancy != left or released != view.redundancy - left:
             continue
-        there = after if here is view else _changed(here, changes)
+        there = after if here is view else _ranked_after(here, changes)
         if _held_mobility(after, kept) == mobility and there.redundancy <= bound:
             columns = len(view.columns) * len(view.mech.bodies)
             yield Remedy(changes, after.redundancy, columns - rows + released + after.redundancy)
 
 
-def _changed(view: View, changes: Sequence[Change], known: Sequence[RankedBlock] = ()) -> View:
+def _changed(view: View, changes: Sequence[Change]) -> View:
     """Return the view of the changed mechanism at the same body poses, with new pair coordinates."""
     mech = apply_changes(view.mech, changes)
-    return view.retyped(mech, coordinates_of(mech, view.poses), known)
+    return view.retyped(mech, coordinates_of(mech, view.poses))
+
+
+def _ranked_after(view: View, changes: Sequence[Change], known: Sequence[RankedBlock] = ()) -> View:
+    """Return :func:`_changed` for ranks alone, for which only couplings and drivers need the coordinates."""
+    mech = apply_changes(view.mech, changes)
+    needed = mech.couplings or mech.drivers
+    q = coordinates_of(mech, view.poses) if needed else np.zeros(len(mech.q_names))
+    return view.retyped(mech, q, known)
 
 
 def _held_mobility(view: View, kept: Mapping[str, tuple[str, ...]]) -> int:

@@ -319,16 +319,31 @@ def _processed(parameter: Any, process: Callable[[Any, Any], Any], ctx: Any, val
     several = parameter.multiple or parameter.nargs == -1
     if value is None and not parameter.required:
         return () if several else None
-    if type(value) in (bool, int, float, str) and value == parameter.default:
+    if type(value) in (bool, int, float, str) and (
+        value == parameter.default or getattr(parameter, "count", False)
+    ):
         return value
     # typers before 0.20 convert without pydantic, and have no such description
     described = getattr(parameter, "type_descriptor", None)
-    if described is not None and described.parameter_info.parser is None and value:
-        if several and described.annotation == list[str] and all(type(one) is str for one in value):
-            return list(value)
-        if not several and described.annotation is str and type(value) is str:
-            return value
+    if described is not None and value and all(type(one) is str for one in (value if several else [value])):
+        convert = _plain_conversion(described, several)
+        if convert is not None and (found := convert(value)) is not None:
+            return found
     return process(ctx, value)
+
+
+def _plain_conversion(described: Any, several: bool) -> Callable[[Any], Any] | None:
+    """Return the conversion of the texts of an option where it needs no validator, else None."""
+    kind, info = described.annotation, described.parameter_info
+    conditions = (info.parser, info.path_type, info.exists, info.resolve_path, info.allow_dash)
+    if any(conditions):
+        return None
+    if several:
+        return list if kind == list[str] else None
+    if get_origin(kind) is Literal:
+        # another text may be one in capitals, or wrong
+        return lambda value: value if value in get_args(kind) else None
+    return {str: str, Path: Path}.get(kind)
 
 
 def _group_of(names: list[str]) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-import platform
 import re
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
@@ -106,7 +106,7 @@ def record_of(command: str, robot: str, files: Iterable[Source], standard: str |
         robot,
         tuple(dict.fromkeys(files)),
         standard,
-        platform.python_version(),
+        sys.version.split()[0],
         np.__version__,
         commit(),
     )
