@@ -153,6 +153,11 @@ def one_line_repr(kind: _Type) -> _Type:
         return f"{type(value).__name__}({cut_short(given, most)})"
 
     def refuse(value: Any, name: str) -> NoReturn:
+        if name.startswith("__"):
+            # pickle asks each value that it reads for such names
+            raise AttributeError(
+                f"{type(value).__name__!r} object has no attribute {name!r}", name=name, obj=value
+            )
         import_module("mbplugin.rendering").refuse_attribute(value, name)
         raise AssertionError  # it always raises
 

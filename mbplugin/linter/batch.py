@@ -372,10 +372,11 @@ def with_unused_ignores(reports: Sequence[Report], targets: Sequence[Target]) ->
 
 def unused_ignores(target: Target, reports: Sequence[Report]) -> Iterator[Finding]:
     """Yield findings for the ignores of a target's configuration that match nothing in the reports."""
-    settings, rule = target.settings, find_rule(UNUSED)
-    if not settings.selection.includes(rule):
+    settings, left = target.settings, unused(target.settings.ignores, reports)
+    # a run in which every report is kept imports no rules
+    if not left or not settings.selection.includes(rule := find_rule(UNUSED)):
         return
-    for ignore in unused(settings.ignores, reports):
+    for ignore in left:
         if settings.selection.includes(find_rule(ignore.rule)):
             yield replace(
                 rule.finding(

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import os
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Literal
 
@@ -143,9 +145,17 @@ def freedoms_sentence(freedoms: Freedoms) -> str:
 
 def relative_path(file: str) -> str:
     """Return an absolute path relative to the working directory if it lies below; others unchanged."""
-    with contextlib.suppress(ValueError, OSError):
+    with contextlib.suppress(OSError):
+        return _below(file, os.getcwd())  # noqa: PTH109
+    return file
+
+
+@lru_cache(maxsize=1000)
+def _below(file: str, folder: str) -> str:
+    """Return an absolute path relative to a folder if it lies below; others unchanged."""
+    with contextlib.suppress(ValueError):
         if Path(file).is_absolute():
-            return str(Path(file).relative_to(Path.cwd()))
+            return str(Path(file).relative_to(folder))
     return file
 
 
