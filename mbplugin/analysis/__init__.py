@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal, overload
 
@@ -44,7 +44,7 @@ from mbplugin.model.mechanism.kinematics import (
 )
 from mbplugin.model.scene import Scene, State, duties, mechanism_of, option_of
 from mbplugin.model.spatial import Array
-from mbplugin.phrases import counted, one_line
+from mbplugin.phrases import counted, dataclass, one_line
 from mbplugin.processes.foreign import without_collections
 from mbplugin.readers import ModelSource, client_id, contacts_in, model_of, reload
 from mbplugin.rendering import Result

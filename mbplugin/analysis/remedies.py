@@ -7,7 +7,7 @@ Releasing p rows removes all redundancy exactly when these rows of Z form a nons
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import chain, islice, tee
 
@@ -24,7 +24,7 @@ from mbplugin.model.mechanism import WORLD, Lock, Mechanism
 from mbplugin.model.mechanism.kinematics import BodyPoses, coordinates_of, relative_pose
 from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import Array
-from mbplugin.phrases import counted, listed, one_line_repr
+from mbplugin.phrases import counted, dataclass, listed, one_line_repr
 
 #: Number of initial options tried, times p: larger blocks get fewer.
 _EFFORT = 360

@@ -13,7 +13,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass, field, is_dataclass, replace
+from dataclasses import field, is_dataclass, replace
 from functools import wraps
 from pathlib import Path
 from time import monotonic
@@ -23,7 +23,7 @@ from mbplugin.cli import options as opt
 from mbplugin.cli.options import colour_is_forced, on_terminal
 from mbplugin.errors import BadUsage, ImplausibleValue
 from mbplugin.files import is_same_file, remember_reads, replacing, require_folder
-from mbplugin.phrases import ended, visible
+from mbplugin.phrases import dataclass, ended, visible
 from mbplugin.report import serialized
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -30,7 +30,7 @@ from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.mechanism.kinematics import relative_pose
 from mbplugin.model.mechanism.pair import Pair, has_quaternion
 from mbplugin.model.spatial import AnyArray, Array
-from mbplugin.phrases import listed
+from mbplugin.phrases import dataclass, listed
 
 #: Two axes are opposite if the cosine of their angle is below this (170°).
 _OPPOSITE = -0.985

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -24,7 +23,7 @@ from mbplugin.model.mechanism.identity import DisjointSets
 from mbplugin.model.mechanism.kinematics import BodyPoses, displace, forward
 from mbplugin.model.mechanism.pair import Freedom, Pair, RowKind, has_quaternion
 from mbplugin.model.spatial import AnyArray, Array, cross, is_turn, make_read_only
-from mbplugin.phrases import one_line_repr
+from mbplugin.phrases import dataclass, one_line_repr
 
 #: A loop counts as closed when its residual is below this fraction of the characteristic length.
 CLOSED = 1e-3

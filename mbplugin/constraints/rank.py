@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,7 +21,7 @@ from mbplugin.model.mechanism import WORLD, Lock, Mechanism
 from mbplugin.model.mechanism.identity import RowLabel
 from mbplugin.model.mechanism.kinematics import BodyPoses, JointValues, forward, joint_vector, rate_vector
 from mbplugin.model.spatial import TWIST_COLUMNS, AnyArray, Array
-from mbplugin.phrases import one_line, one_line_repr
+from mbplugin.phrases import dataclass, one_line, one_line_repr
 from mbplugin.rendering import Result
 
 if TYPE_CHECKING:

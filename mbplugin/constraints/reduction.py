@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
 import numpy as np
@@ -42,7 +42,7 @@ from mbplugin.model.spatial import (
     shift_twists,
     skew,
 )
-from mbplugin.phrases import median, one_line_repr
+from mbplugin.phrases import dataclass, median, one_line_repr
 
 #: A lever arm counts as zero below this fraction of the longest one.
 LEVER_ARM_FLOOR = 1e-9

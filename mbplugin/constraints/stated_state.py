@@ -27,7 +27,6 @@ scaled Jacobian of each group of joints.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -62,6 +61,7 @@ from mbplugin.model.mechanism.kinematics import (
 )
 from mbplugin.model.scene import Scene, State, mechanism_of
 from mbplugin.model.spatial import ROTATION, AnyArray, Array
+from mbplugin.phrases import dataclass
 
 #: A residual below this fraction of the rates, or below it in rad or lengths per second, is floating-point rounding
 #: (computed rates of a joint at rest are not exactly zero).

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -33,7 +33,7 @@ from mbplugin.model.mechanism.kinematics import (
 )
 from mbplugin.model.scene import Load, Scene, State, mechanism_of, option_of
 from mbplugin.model.spatial import Array, JointSpring, Spring
-from mbplugin.phrases import names_of
+from mbplugin.phrases import dataclass, names_of
 
 #: Holding a joint is effective only if it takes part in a free motion by more than this fraction.
 _INDEPENDENT = 1e-6

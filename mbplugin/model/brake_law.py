@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from itertools import groupby
 from math import inf, isfinite, pi, sqrt
 from numbers import Real
 from typing import Any
 
 from mbplugin.errors import BadUsage, suggestion, takes_units
-from mbplugin.phrases import one_line_repr
+from mbplugin.phrases import dataclass, one_line_repr
 
 _ANGLE = {"rad": 1.0, "mrad": 1e-3, "deg": pi / 180, "rev": 2 * pi}
 _LENGTH = {"m": 1.0, "cm": 1e-2, "mm": 1e-3, "um": 1e-6}

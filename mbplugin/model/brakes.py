@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from math import inf, isfinite, pi
 from numbers import Real
 from typing import Any
@@ -38,7 +38,7 @@ from mbplugin.model.mechanism.kinematics import (
 from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.scene import Load, Payload, Scene, require_kind, require_table
 from mbplugin.model.spatial import Array, JointSpring, Spring, units_of
-from mbplugin.phrases import Assumption, counted, listed, one_line_repr
+from mbplugin.phrases import Assumption, counted, dataclass, listed, one_line_repr
 
 #: A rate may exceed its velocity limit by this factor: full speed is the limit itself.
 _ABOVE = 1.0 + 1e-6

@@ -7,7 +7,7 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timezone
 from functools import cache
 from math import isinf
@@ -21,7 +21,7 @@ from mbplugin.files import read_bounded
 from mbplugin.model import CoordinateUnit
 from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.mechanism.pair import SIDES
-from mbplugin.phrases import counted, listed, number
+from mbplugin.phrases import counted, dataclass, listed, number
 from mbplugin.readers import Source
 from mbplugin.version import __version__
 

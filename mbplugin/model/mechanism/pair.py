@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import Enum
 from functools import cached_property, lru_cache
 from math import cos, inf, pi, sin
@@ -28,7 +28,7 @@ from mbplugin.model.spatial import (
     rotation_from_vector,
     unit,
 )
-from mbplugin.phrases import one_line_repr
+from mbplugin.phrases import dataclass, one_line_repr
 
 #: Translations of the pair types whose rotation is a quaternion.
 _TRAVELS = {

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -36,7 +36,7 @@ from mbplugin.model.mechanism.kinematics import forward, home
 from mbplugin.model.mechanism.pair import PAIR_TYPES, Freedom, Pair
 from mbplugin.model.scene import Defect, Origin, OriginKey, Request, Shape
 from mbplugin.model.spatial import Array, Pose, align_z
-from mbplugin.phrases import visible_one_line
+from mbplugin.phrases import dataclass, visible_one_line
 from mbplugin.readers.paths import is_file, may_read, read_text, unread_number
 from mbplugin.readers.xml import Element, children, local_name, origin, where
 
