@@ -150,11 +150,6 @@ class Table:
     **values : object
         By key.
 
-    Attributes
-    ----------
-    stated : frozenset of str
-        The keys that are not the defaults.
-
     Raises
     ------
     RefusedTable
@@ -178,6 +173,12 @@ class Table:
     def __setattr__(self, name: str, value: Any) -> NoReturn:
         """Refuse to change a table."""
         raise AttributeError(f"{type(self).__name__} is read-only")
+
+    @property
+    def stated(self) -> frozenset[str]:
+        """The keys that the file states."""
+        found: frozenset[str] = vars(self)["stated"]
+        return found
 
     @classmethod
     @cache
@@ -279,16 +280,23 @@ def _first_of(readers: list[Callable[[Any], Any]]) -> Callable[[Any], Any]:
 # The same tables as models of pydantic, which describe what is wrong with a file.
 
 
-@cache
 def strict_model(table: type[Table]) -> type[BaseModel]:
     """Return the model of pydantic that permits the same values as a table."""
+    # for type checkers, which take the hash of a class for that of its values
+    hashable: Any = table
+    found: type[BaseModel] = _strict_model(hashable)
+    return found
+
+
+@cache
+def _strict_model(table: type[Table]) -> type[BaseModel]:
     from pydantic import BaseModel, ConfigDict, Field
 
     class Strict(BaseModel):
         model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
 
     def field(one: Key) -> Any:
-        stated = {"description": one.description} if one.description else {}
+        stated: dict[str, Any] = {"description": one.description} if one.description else {}
         if one.default is REQUIRED:
             return Field(**stated)
         default = strict_model(type(one.default))() if isinstance(one.default, Table) else one.default
@@ -316,7 +324,8 @@ def _for_pydantic(kind: Any) -> Any:
         return Union[tuple(map(_for_pydantic, parts))]  # noqa: UP007
     if origin in (list, dict):
         return origin[tuple(map(_for_pydantic, parts))]
-    return strict_model(kind) if isinstance(kind, type) and issubclass(kind, Table) else kind
+    is_table = isinstance(kind, type) and issubclass(kind, Table)
+    return strict_model(kind) if is_table else kind
 
 
 # Tables of the parts of a mechanism: models, bodies, pairs, closures, couplings, wheels, drivers, locks.
