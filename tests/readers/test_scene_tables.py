@@ -13,6 +13,8 @@ from typing import Any, get_args
 import pytest
 from pydantic import ValidationError
 
+import mbplugin as mb
+from mbplugin.errors import BadScene
 from mbplugin.readers.scene_file import SceneFile
 from mbplugin.readers.scene_file.tables import REQUIRED, FileName, RefusedTable, Table, strict_model
 
@@ -140,6 +142,15 @@ def test_a_table_is_read_only_and_has_defaults_of_its_own() -> None:
     assert second.model == []
     with pytest.raises(AttributeError, match="read-only"):
         first.gravity = [0.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize("key", ["self", "fields", "stated", "as_dict", "__class__", "_numbers"])
+def test_a_key_with_a_name_of_python_is_unknown(key: str, tmp_path: Path) -> None:
+    file = tmp_path / "x.scene.toml"
+    for text in (f"{key} = 1\n", f"[lint]\n{key} = 1\n"):
+        file.write_text(text)
+        with pytest.raises(BadScene, match=f"unknown key '{key}'"):
+            mb.load(file)
 
 
 def test_a_file_is_no_text() -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, get_args
 
@@ -93,8 +93,14 @@ def validate(source: SceneSource) -> SceneFile:
     BadScene
         The first violation of the schema, and the number of others.
     """
-    with suppress(RefusedTable):
+    try:
         return SceneFile(**source.data)
+    except RefusedTable:
+        raise _refusal(source) from None
+
+
+def _refusal(source: SceneSource) -> BadScene:
+    """Return the error for tables that violate the schema."""
     # imported for the reason only, because it is slow to import
     from pydantic import ValidationError
 
@@ -103,11 +109,12 @@ def validate(source: SceneSource) -> SceneFile:
     except ValidationError as error:
         # for a union, pydantic reports every alternative that failed
         failures = error.errors(include_url=False, include_context=True)
-        places = {tuple(part for part in e["loc"] if not _is_alternative(part)) for e in failures}
-        refused = _sentence(source, dict(failures[0]), len(places) - 1)
-        refused.meant = tuple(_meant(source, failures))
-        raise refused from None
-    raise AssertionError(f"{source.file} is refused without a reason")
+    else:
+        raise AssertionError(f"{source.file} is refused without a reason")
+    places = {tuple(part for part in e["loc"] if not _is_alternative(part)) for e in failures}
+    refused = _sentence(source, dict(failures[0]), len(places) - 1)
+    refused.meant = tuple(_meant(source, failures))
+    return refused
 
 
 def _is_alternative(part: int | str) -> bool:

@@ -156,7 +156,8 @@ class Table:
         A key is unknown or lacking, or has another type or a value out of its bounds.
     """
 
-    def __init__(self, **values: Any) -> None:
+    def __init__(self, /, **values: Any) -> None:
+        # a file may have a key that is called self
         fields = self.fields()
         if not fields.keys() >= values.keys():
             raise RefusedTable
