@@ -10,10 +10,10 @@ from mbplugin.arguments import checked
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from mbplugin.choices import Base, Massless
     from mbplugin.constraints.many_poses import ConstraintMatrices
     from mbplugin.constraints.rank import ConstraintMatrix
     from mbplugin.linter.rule import Rule
-    from mbplugin.model import Base, Massless
     from mbplugin.model.mechanism.kinematics import JointValues, Poses
     from mbplugin.model.scene import Scene
     from mbplugin.readers import ModelSource

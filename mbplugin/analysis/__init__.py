@@ -25,13 +25,13 @@ from mbplugin.analysis.uniqueness import (
     with_open_directions,
 )
 from mbplugin.arguments import checked
+from mbplugin.choices import Uniqueness
 from mbplugin.constraints import DEFAULT_SAMPLES, DEFAULT_TOLERANCE, rank_tolerance, require_tolerance
 from mbplugin.constraints.closure import Assembly
 from mbplugin.constraints.rank import Plateau, RankedBlock, View, pfaffian_rank, plateaus
 from mbplugin.constraints.rows import Rows, plane_columns
 from mbplugin.constraints.stated_state import closed_pose, stated_state
 from mbplugin.errors import BadUsage, UnknownName, suggestion
-from mbplugin.model import Uniqueness
 from mbplugin.model.brakes import masses_below_zero, warn_of
 from mbplugin.model.mechanism import WORLD, Mechanism
 from mbplugin.model.mechanism.kinematics import (

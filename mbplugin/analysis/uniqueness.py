@@ -13,11 +13,11 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
+from mbplugin.choices import ConstraintKind, Uniqueness
 from mbplugin.constraints.rank import RankedBlock, block_null_space
 from mbplugin.constraints.reduction import ReducedBlock
 from mbplugin.constraints.rows import Rows
 from mbplugin.constraints.sparse_qr import strip_of
-from mbplugin.model import ConstraintKind, Uniqueness
 from mbplugin.model.mechanism import WORLD, Constraint, Coupling, Driver, Lock, Mechanism
 from mbplugin.model.mechanism.identity import RowLabel
 from mbplugin.model.mechanism.kinematics import BodyPoses

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from mbplugin.bullet import engine, quiet
+from mbplugin.choices import Base
 from mbplugin.constraints.reduction import body_twists
 from mbplugin.errors import BadUsage, BrokenModel, UnknownName
-from mbplugin.model import Base
 from mbplugin.model.mechanism import WORLD, Body, Coupling, Mechanism, Term
 from mbplugin.model.mechanism.kinematics import (
     FRAMES_MEET,

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mbplugin.choices import StopLimits
 from mbplugin.cli.options import choices, kilograms, number, on_terminal, put_once, seconds
 from mbplugin.cli.report import complain, hidden
 from mbplugin.errors import BadUsage, UnknownName, suggestion
 from mbplugin.files import require_folder
-from mbplugin.model import StopLimits
 from mbplugin.model.brake_law import stated_keys
 from mbplugin.phrases import ended, visible
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
+from mbplugin.choices import LOSS_KINDS, Format
 from mbplugin.cli import options as opt
 from mbplugin.cli.braking import (
     BrakeOption,
@@ -34,19 +35,18 @@ from mbplugin.cli.report import (
 )
 from mbplugin.errors import BadUsage, suggestion
 from mbplugin.files import require_folder
-from mbplugin.model import LOSS_KINDS, Format
 from mbplugin.report import DiffFormat
 from mbplugin.simulation.options import MAX_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from mbplugin.choices import LossKind
     from mbplugin.closing.drift import Closing
     from mbplugin.comparison.agreement import Agreement
     from mbplugin.comparison.models.alignment import ModelDiff
     from mbplugin.comparison.run import EngineWord
     from mbplugin.comparison.side_by_side import SideBySide
-    from mbplugin.model import LossKind
     from mbplugin.model.brake_law import Units
     from mbplugin.model.scene import Scene
     from mbplugin.report.html.chapters import Chapter

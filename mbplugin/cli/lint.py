@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn, get_args
 
 import typer
 
+from mbplugin.choices import SIMULATORS, Method, Severity, Simulator
 from mbplugin.cli import options as opt
 from mbplugin.cli.report import command_line, complain, emit, emit_lines, refuse_overwriting
 from mbplugin.constraints import DEFAULT_SAMPLES
 from mbplugin.errors import MbPluginError
-from mbplugin.model import SIMULATORS, Method, Severity, Simulator
 from mbplugin.phrases import counted, listed, visible
 from mbplugin.processes.supervised import MAX_SECONDS, RULE_SECONDS, set_rule_seconds
 from mbplugin.report import LintFormat, ProgramFormat, serialized

@@ -10,10 +10,10 @@ from typing import Annotated, Any, TextIO, get_args
 
 import typer
 
+from mbplugin.choices import Base, Massless, Plane
 from mbplugin.constraints import DEFAULT_TOLERANCE
 from mbplugin.errors import BadUsage, UnreadableFile
 from mbplugin.files import read_stdin
-from mbplugin.model import Base, Massless, Plane
 from mbplugin.report import OutputFormat, PageFormat
 
 STDIN = "-"

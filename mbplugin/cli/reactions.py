@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mbplugin.choices import Axes, Material
 from mbplugin.cli import options as opt
 from mbplugin.cli.braking import LoadOption, PayloadOption, total_bar
 from mbplugin.cli.report import (
@@ -24,7 +25,6 @@ from mbplugin.cli.report import (
 )
 from mbplugin.errors import BadUsage
 from mbplugin.files import require_folder
-from mbplugin.model import Axes, Material
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

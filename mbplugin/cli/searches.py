@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mbplugin.choices import Backend, FailureKind, Moving
 from mbplugin.cli import options as opt
 from mbplugin.cli.braking import (
     AS_IN_SCENE,
@@ -47,7 +48,6 @@ from mbplugin.cli.report import (
 )
 from mbplugin.errors import BadNumber, BadUsage
 from mbplugin.files import require_folder
-from mbplugin.model import Backend, FailureKind, Moving
 from mbplugin.model.brake_law import SI
 from mbplugin.phrases import ended, visible
 from mbplugin.processes.supervised import exit_code_of, termination_interrupts

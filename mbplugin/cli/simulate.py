@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mbplugin import model as names
+from mbplugin import choices as names
 from mbplugin.cli import options as opt
 from mbplugin.cli.braking import (
     BrakeOption,
@@ -298,7 +298,7 @@ def modes_command(
         return modes_lines(found, width)
 
     def document() -> dict[str, Any]:
-        from mbplugin.report.documents.modes import modes_document
+        from mbplugin.report.documents.motions import modes_document
 
         return modes_document(found, scene.files)
 

@@ -16,6 +16,7 @@ from mbplugin.analysis import analyze_mechanism
 from mbplugin.analysis.catalogue import COST, Allowed, generic_pose
 from mbplugin.analysis.remedies import Change, Cures, apply_changes, no_remedy, proved_cures
 from mbplugin.arguments import checked
+from mbplugin.choices import LossKind
 from mbplugin.closing.commanded import commanded, commanded_in_bullet
 from mbplugin.closing.drift import (
     Closing,
@@ -32,7 +33,6 @@ from mbplugin.constraints import DEFAULT_SAMPLES, rank_tolerance
 from mbplugin.constraints.rank import View
 from mbplugin.constraints.stated_state import closed_pose, stated_state
 from mbplugin.errors import BadUsage, MissingDependency, UnknownName, suggestion
-from mbplugin.model import LossKind
 from mbplugin.model.brakes import with_coordinates
 from mbplugin.model.mechanism import WORLD, Lock, Mechanism
 from mbplugin.model.mechanism.kinematics import BodyPoses, JointValues, coordinates_of, forward

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mbplugin.arguments import checked
+from mbplugin.choices import ReactionUnit
 from mbplugin.constraints.rank import rank_blocks
 from mbplugin.constraints.reduction import tree_motion, velocity_transformation
 from mbplugin.constraints.rows import planar_rows, rows_of
@@ -23,7 +24,6 @@ from mbplugin.joint_reactions import (
 from mbplugin.joint_reactions.run import noting_masses
 from mbplugin.joint_reactions.stiffness import applied_to, without_rounding
 from mbplugin.joint_reactions.values import ActuatorForce, ActuatorForces
-from mbplugin.model import ReactionUnit
 from mbplugin.model.brakes import implausible, rate_values, warn_of
 from mbplugin.model.mechanism import Lock
 from mbplugin.model.mechanism.identity import freedom_name, freedom_of

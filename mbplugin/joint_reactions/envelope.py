@@ -10,12 +10,12 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from mbplugin.arguments import checked
+from mbplugin.choices import ReactionUnit
 from mbplugin.errors import BadNumber, BadUsage, ImplausibleValue
 from mbplugin.joint_reactions.flexible import StiffnessLike
 from mbplugin.joint_reactions.run import reactions
 from mbplugin.joint_reactions.sizing import PARTS, Envelope, LargestLoad, LoadKind
 from mbplugin.joint_reactions.values import ComponentReaction, ConstraintReaction, Reactions
-from mbplugin.model import ReactionUnit
 from mbplugin.model.brakes import implausible, warn_of
 from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.scene import LoadLike, PayloadLike, Scene, mechanism_of, read_payloads

@@ -11,6 +11,7 @@ import scipy.sparse.linalg
 from scipy.sparse import csr_array, diags_array, sparray, vstack
 from scipy.sparse.csgraph import connected_components
 
+from mbplugin.choices import ReactionSource
 from mbplugin.constraints.sparse_qr import Strip, banded_factor, strip_of
 from mbplugin.errors import BadUsage, UnknownName, suggestion
 from mbplugin.joint_reactions import Model
@@ -33,7 +34,6 @@ from mbplugin.joint_reactions.stiffness_estimate import (
     estimated_sections,
     left_out,
 )
-from mbplugin.model import ReactionSource
 from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.mechanism.pair import Pair, RowKind
 from mbplugin.model.scene import Scene, Stiffness

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from mbplugin.arguments import checked
+from mbplugin.choices import CoordinateUnit, ReactionUnit
 from mbplugin.constraints.rank import gaps_of_rounding
 from mbplugin.errors import MbPluginError
 from mbplugin.joint_reactions import closed_state
@@ -25,7 +26,6 @@ from mbplugin.joint_reactions.misfit_response import (
 )
 from mbplugin.joint_reactions.statics import build_system
 from mbplugin.joint_reactions.stiffness import applied_to
-from mbplugin.model import CoordinateUnit, ReactionUnit
 from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.mechanism.kinematics import JointValues
 from mbplugin.model.scene import Scene

@@ -19,6 +19,7 @@ from mbplugin.analysis.uniqueness import (
     unit_wrenches,
 )
 from mbplugin.arguments import checked
+from mbplugin.choices import ReactionSource
 from mbplugin.constraints.rows import Rows, plane_columns
 from mbplugin.constraints.sparse_qr import strip_of
 from mbplugin.errors import BadNumber, BadUsage
@@ -62,7 +63,6 @@ from mbplugin.joint_reactions.stiffness import (
     without_rounding,
 )
 from mbplugin.joint_reactions.values import ComponentReaction, ConstraintReaction, Reactions, WorldWrench
-from mbplugin.model import ReactionSource
 from mbplugin.model.brakes import implausible, warn_of, weightless
 from mbplugin.model.mechanism import Constraint, Coupling, Lock
 from mbplugin.model.mechanism.identity import RowLabel

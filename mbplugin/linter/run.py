@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from mbplugin.analysis import Analysis, analyze
 from mbplugin.arguments import checked
+from mbplugin.choices import SIMULATORS, Base, Simulator
 from mbplugin.errors import (
     BadScene,
     BadUsage,
@@ -39,7 +40,6 @@ from mbplugin.linter.rule import (
     rules,
     text_of,
 )
-from mbplugin.model import SIMULATORS, Base, Simulator
 from mbplugin.model.brakes import with_coordinates
 from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.scene import Origin, Scene, as_scene

@@ -20,8 +20,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from mbplugin.choices import CoordinateUnit, ReactionUnit
 from mbplugin.errors import BadNumber, BadUsage, answers_wrong_calls
-from mbplugin.model import CoordinateUnit, ReactionUnit
 from mbplugin.phrases import one_line_repr
 
 #: Components in words.

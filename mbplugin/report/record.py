@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mbplugin.choices import CoordinateUnit
 from mbplugin.errors import BadUsage, MbPluginError
 from mbplugin.files import read_bounded
-from mbplugin.model import CoordinateUnit
 from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.mechanism.pair import SIDES
 from mbplugin.phrases import counted, listed, number

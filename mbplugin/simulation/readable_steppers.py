@@ -48,8 +48,8 @@ from mbplugin.simulation.kernel_state import (
     WEAK,
     KernelState,
     evaluate_at,
+    prescribe as prescribe_drives,
 )
-from mbplugin.simulation.kernel_state import prescribe as prescribe_drives
 from mbplugin.simulation.options import Options, breaks_of
 from mbplugin.simulation.problem import Problem, project_state
 from mbplugin.simulation.steppers import Leading, control_of

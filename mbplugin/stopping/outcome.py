@@ -8,7 +8,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from mbplugin.model import PAIR_ROLES, PairRole
+from mbplugin.choices import PAIR_ROLES, PairRole
 from mbplugin.model.brake_law import rate_force
 from mbplugin.model.mechanism import WORLD
 from mbplugin.model.mechanism.pair import Pair

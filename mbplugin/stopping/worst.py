@@ -11,8 +11,8 @@ import numpy as np
 from typing_extensions import Unpack
 
 from mbplugin.arguments import checked
+from mbplugin.choices import FailureKind, Moving
 from mbplugin.errors import BadNumber, BadUsage
-from mbplugin.model import FailureKind, Moving
 from mbplugin.model.brake_law import Brake, BrakeLaw
 from mbplugin.model.brakes import JointBrake, speeds_sentence, stated_brake, with_coordinates
 from mbplugin.model.mechanism.kinematics import NamedNumbers, accelerations_of, numbers, rates_of

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbplugin.model import FailureKind, Moving, StopMeasure
+from mbplugin.choices import FailureKind, Moving, StopMeasure
 from mbplugin.model.brake_law import Units
 from mbplugin.model.brakes import JointBrake
 from mbplugin.model.mechanism.pair import Pair

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbplugin.arguments import checked
+from mbplugin.choices import library_model
 from mbplugin.constraints import DEFAULT_TOLERANCE
 from mbplugin.errors import BadUsage, MbPluginError
-from mbplugin.model import library_model
 from mbplugin.model.mechanism.identity import RowLabel
 from mbplugin.model.spatial import AnyArray
 from mbplugin.phrases import counted, listed, one_line

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from importlib import import_module
 
+from mbplugin.choices import FORMATS as FORMATS
 from mbplugin.errors import BadUsage
-from mbplugin.model import FORMATS as FORMATS
 from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.scene import Request, Scene, as_scene
 from mbplugin.model.spatial import Array

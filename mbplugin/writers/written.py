@@ -12,9 +12,9 @@ from typing import Literal, TypeAlias
 import numpy as np
 from lxml import etree
 
+from mbplugin.choices import LossKind
 from mbplugin.errors import BadUsage
 from mbplugin.files import replacing
-from mbplugin.model import LossKind
 from mbplugin.model.mechanism import WORLD, Body, Mechanism, TreeJoint
 from mbplugin.model.mechanism.identity import freedom_name
 from mbplugin.model.mechanism.kinematics import BodyPoses, coordinates_of, forward, welded_bodies

@@ -21,8 +21,8 @@ from mbplugin.analysis.dca.propagation import (
     Propagation,
     group_ranks,
 )
+from mbplugin.choices import Uniqueness
 from mbplugin.errors import BadUsage, UnknownName, suggestion
-from mbplugin.model import Uniqueness
 from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.phrases import counted, listed

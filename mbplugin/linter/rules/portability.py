@@ -8,6 +8,7 @@ from itertools import combinations
 from math import isfinite
 
 from mbplugin.analysis import Analysis
+from mbplugin.choices import Simulator
 from mbplugin.linter.checks import Instance, joined_finding
 from mbplugin.linter.checks.snapping import (
     CLOSURES,
@@ -21,7 +22,6 @@ from mbplugin.linter.checks.snapping import (
     written_links,
 )
 from mbplugin.linter.rule import Finding, Rule, Severity, constraint_place
-from mbplugin.model import Simulator
 from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.scene import Scene
 from mbplugin.phrases import counted

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mbplugin.choices import Base
 from mbplugin.errors import BadNumber, BadUsage, BrokenModel
 from mbplugin.files import reading_instead, replaced_contents
-from mbplugin.model import Base
 from mbplugin.model.mechanism import WORLD, Body, Coupling, Mechanism, Term
 from mbplugin.model.mechanism.kinematics import (
     FRAMES_MEET,

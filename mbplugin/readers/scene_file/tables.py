@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, create_model
 from pydantic_core import CoreSchema, core_schema
 
-from mbplugin.model import Base, NamedPlane, PairTypeName, Simulator
+from mbplugin.choices import Base, NamedPlane, PairTypeName, Simulator
 from mbplugin.model.brake_law import LARGEST, Brake
 from mbplugin.model.mechanism.pair import LARGEST_FRICTION, Between
 from mbplugin.model.scene import Request

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import numpy as np
 from pydantic import Field
 
+from mbplugin.choices import Format, LossKind
 from mbplugin.closing.drift import Drives, assumptions_of
 from mbplugin.comparison.models.alignment import DifferenceKind, NormalisedKind, StatedKind
 from mbplugin.joint_reactions.values import Mode
 from mbplugin.linter.rule import Severity
-from mbplugin.model import Format, LossKind
 from mbplugin.report.documents.motions import StancePart
 from mbplugin.report.documents.part import (
     Code,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import create_model
 
-from mbplugin.model import (
+from mbplugin.choices import (
     CoordinateUnit,
     FailureKind,
     Moving,

@@ -301,7 +301,7 @@ def _mode_rows(found: Linearization) -> list[dict[str, object]]:
 
 
 def _mode_document(found: Linearization) -> dict[str, Any]:
-    from mbplugin.report.documents.modes import modes_document
+    from mbplugin.report.documents.motions import modes_document
 
     return modes_document(found, ())
 

@@ -16,9 +16,9 @@ from typing import NamedTuple, get_args
 
 import numpy as np
 
+from mbplugin.choices import StopCategory, StopLimits
 from mbplugin.constraints import DEFAULT_TOLERANCE
 from mbplugin.errors import BadUsage
-from mbplugin.model import StopCategory, StopLimits
 from mbplugin.model.brake_law import Ramp
 from mbplugin.model.brakes import (
     AppliedForces,

@@ -11,11 +11,11 @@ import numpy as np
 from typing_extensions import Unpack
 
 from mbplugin.arguments import checked
+from mbplugin.choices import Backend, StopLimits
 from mbplugin.errors import BadNumber, BadUsage
 from mbplugin.joint_reactions.envelope import LargestLoads, reactions_at
 from mbplugin.joint_reactions.flexible import StiffnessLike
 from mbplugin.joint_reactions.sizing import Envelope
-from mbplugin.model import Backend, StopLimits
 from mbplugin.model.brakes import warn_of
 from mbplugin.model.mechanism.kinematics import JointValues
 from mbplugin.model.scene import LoadLike, mechanism_of
@@ -38,8 +38,7 @@ from mbplugin.stopping.sweep.plan import (
     joblib_with,
     stops_in_threads,
 )
-from mbplugin.stopping.sweep.run import SweepReport
-from mbplugin.stopping.sweep.run import sweep as run_plan
+from mbplugin.stopping.sweep.run import SweepReport, sweep as run_plan
 
 
 @checked

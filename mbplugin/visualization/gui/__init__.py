@@ -29,8 +29,7 @@ from mbplugin.model.spatial import Array
 from mbplugin.phrases import counted
 from mbplugin.processes import isolated_command
 from mbplugin.readers import ModelSource, model_of
-from mbplugin.report.picture import LEGEND, Picture, ReactionArrow, reaction_arrows
-from mbplugin.report.picture import picture as whole_picture
+from mbplugin.report.picture import LEGEND, Picture, ReactionArrow, picture as whole_picture, reaction_arrows
 from mbplugin.report.record import judged, reactions_at, reactions_at_rest
 from mbplugin.simulation.manifold import Manifold, PoseVerdict
 from mbplugin.visualization import (
