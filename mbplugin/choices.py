@@ -1,4 +1,4 @@
-"""The names that users, files and documents share: what an option or a value of a result can be.
+"""What users, files and documents can state: the names that they share, and numbers.
 
 It imports nothing, so that help is quick; ``mbplugin.model`` offers most of them too.
 """
@@ -122,3 +122,22 @@ LossKind = Literal[
     "joint", "actuator", "coupling", "constraint", "spring", "shape", "contact", "setting", "scene", "unread"
 ]
 LOSS_KINDS: tuple[LossKind, ...] = get_args(LossKind)
+
+#: No length, mass or inertia of a machine is larger (the sun has 2e30 kg), and squares and
+#: determinants of smaller numbers cannot overflow.
+LARGEST = 1e30
+
+
+def decimal(text: str) -> float:
+    """Return the number that a text states: ASCII digits, a point, an exponent; also ``inf`` and ``nan``.
+
+    All numbers of users are parsed here. Python's ``float`` accepts more: ``1_000``, and digits of other scripts.
+
+    Raises
+    ------
+    ValueError
+        The text is not a number.
+    """
+    if "_" in text or not text.isascii():
+        raise ValueError("no number")
+    return float(text)

@@ -111,7 +111,8 @@ def kilograms(option: str) -> Callable[[str | float], float]:
 
 def _parser(option: str, dimension: str) -> Callable[[str | float], float]:
     def parsed(text: str | float) -> float:
-        from mbplugin.model.brake_law import SI, decimal
+        from mbplugin.choices import decimal
+        from mbplugin.model.brake_law import SI
 
         try:
             # its range is checked where it is used
@@ -143,7 +144,7 @@ def number(text: str, what: str, expected: str = "a finite number", shown: str =
     BadUsage
         The text is not such a number; the message begins with ``what`` and quotes ``shown`` or else the text.
     """
-    from mbplugin.model.brake_law import LARGEST, decimal
+    from mbplugin.choices import LARGEST, decimal
 
     try:
         value = decimal(text)

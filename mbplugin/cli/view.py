@@ -163,7 +163,7 @@ def _camera(text: str | None) -> tuple[float, ...]:
     """Return the angles (degrees) and the distance (m) of ``--camera``; empty without the option."""
     if text is None:
         return ()
-    from mbplugin.model.brake_law import decimal
+    from mbplugin.choices import decimal
 
     try:
         values = tuple(decimal(part) for part in text.split(","))

@@ -14,11 +14,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from mbplugin.choices import Base, Massless, library_model
+from mbplugin.choices import LARGEST, Base, Massless, library_model
 from mbplugin.errors import BadUsage, BrokenModel, MbPluginError, Template, UnknownFormat, UnreadableFile
 from mbplugin.files import hash_when_read, read_bounded, read_instead
 from mbplugin.formats import FORMATS
-from mbplugin.model.brake_law import LARGEST
 from mbplugin.model.mechanism import WORLD, Body, Mechanism
 from mbplugin.model.mechanism.pair import Contact, Freedom, Pair
 from mbplugin.model.scene import Actuator, Request, Scene, state_at_home

@@ -12,9 +12,10 @@ from pathlib import Path
 
 from lxml import etree
 
+from mbplugin.choices import decimal
 from mbplugin.csv_tables import CsvTable, quotable, read_csv
 from mbplugin.errors import BadNumber, BadUsage, MbPluginError, suggestion
-from mbplugin.model.brake_law import UNITS, decimal, symbol
+from mbplugin.model.brake_law import UNITS, symbol
 from mbplugin.model.mechanism import WORLD, Mechanism
 from mbplugin.model.mechanism.identity import DisjointSets
 from mbplugin.model.mechanism.pair import Between, MotionProfile, Pair

@@ -19,8 +19,8 @@ from typing import Literal
 import numpy as np
 from lxml import etree
 
+from mbplugin.choices import LARGEST, decimal
 from mbplugin.errors import BadNumber, BrokenModel, BrokenXml, UnreadableFile
-from mbplugin.model.brake_law import LARGEST, decimal
 from mbplugin.model.scene import Defect, Document, Origin, Written
 from mbplugin.model.spatial import Array, Pose, rotation_from_quaternion
 

@@ -9,8 +9,8 @@ from math import isfinite
 
 import numpy as np
 
+from mbplugin.choices import LARGEST
 from mbplugin.errors import BadNumber, BadUsage, UnknownName, suggestion
-from mbplugin.model.brake_law import LARGEST
 from mbplugin.model.mechanism import WORLD, Mechanism, TreeJoint
 from mbplugin.model.mechanism.kinematics import follows, forward, home, joint_axes
 from mbplugin.model.scene import Payload

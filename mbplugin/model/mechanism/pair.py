@@ -11,8 +11,8 @@ from typing import Literal
 
 import numpy as np
 
+from mbplugin.choices import LARGEST
 from mbplugin.errors import BadNumber, BadUsage, BrokenModel, UnknownName, answers_wrong_calls, suggestion
-from mbplugin.model.brake_law import LARGEST
 from mbplugin.model.spatial import (
     COMPONENTS,
     AnyArray,

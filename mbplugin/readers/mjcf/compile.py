@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from mbplugin.choices import LARGEST
 from mbplugin.errors import (
     BadNumber,
     BrokenModel,
@@ -18,7 +19,6 @@ from mbplugin.errors import (
     UnresolvedPath,
     suggestion,
 )
-from mbplugin.model.brake_law import LARGEST
 from mbplugin.model.mechanism import WORLD
 from mbplugin.model.scene import Defect, Origin, Request
 from mbplugin.processes.foreign import EngineFailed

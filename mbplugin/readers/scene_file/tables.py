@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, create_model
 from pydantic_core import CoreSchema, core_schema
 
-from mbplugin.choices import Base, NamedPlane, PairTypeName, Simulator
-from mbplugin.model.brake_law import LARGEST, Brake
+from mbplugin.choices import LARGEST, Base, NamedPlane, PairTypeName, Simulator
+from mbplugin.model.brake_law import Brake
 from mbplugin.model.mechanism.pair import LARGEST_FRICTION, Between
 from mbplugin.model.scene import Request
 from mbplugin.readers.paths import resolve

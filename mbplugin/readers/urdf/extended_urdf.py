@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from mbplugin.choices import LARGEST
 from mbplugin.errors import (
     BadNumber,
     BrokenModel,
@@ -29,7 +30,6 @@ from mbplugin.errors import (
     install_command,
     suggestion,
 )
-from mbplugin.model.brake_law import LARGEST
 from mbplugin.model.mechanism import WORLD, Body, Mechanism
 from mbplugin.model.mechanism.identity import DisjointSets
 from mbplugin.model.mechanism.kinematics import forward, home

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from mbplugin.choices import LARGEST
 from mbplugin.errors import BadNumber, BrokenModel
 from mbplugin.files import note_foreign_reads
-from mbplugin.model.brake_law import LARGEST
 from mbplugin.model.mechanism import WORLD, Body, Coupling, Mechanism, Term
 from mbplugin.model.mechanism.kinematics import coordinates_of, frames_apart, poses_of_links
 from mbplugin.model.mechanism.pair import Freedom, Pair

@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from mbplugin.choices import LARGEST
 from mbplugin.errors import BadNumber
-from mbplugin.model.brake_law import LARGEST
 from mbplugin.model.mechanism import WORLD
 from mbplugin.model.mechanism.pair import PAIR_TYPES, Freedom
 from mbplugin.model.scene import Defect

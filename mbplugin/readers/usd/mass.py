@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mbplugin.choices import LARGEST
 from mbplugin.errors import BadNumber
-from mbplugin.model.brake_law import LARGEST
 from mbplugin.model.mechanism import Body
 from mbplugin.model.scene import Defect
 from mbplugin.model.spatial import Array, Pose, rotation_from_quaternion

@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from mbplugin.choices import LARGEST
 from mbplugin.errors import (
     BadNumber,
     BrokenModel,
@@ -25,7 +26,6 @@ from mbplugin.errors import (
     UnresolvedPath,
 )
 from mbplugin.files import read_bounded, working_in
-from mbplugin.model.brake_law import LARGEST
 from mbplugin.model.scene import Defect, Origin, Request
 from mbplugin.model.spatial import Array, Pose, unit
 from mbplugin.processes.supervised import files_allowed, no_more_files

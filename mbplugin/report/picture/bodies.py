@@ -10,7 +10,7 @@ from math import sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from mbplugin.model.brake_law import LARGEST
+from mbplugin.choices import LARGEST
 from mbplugin.model.mechanism import WORLD, KnifeEdge, Mechanism, Pfaffian, Rolling
 from mbplugin.model.mechanism.kinematics import BodyPoses, rigid_groups
 from mbplugin.model.mechanism.pair import Pair

@@ -25,7 +25,7 @@ from typing import Any, Protocol, get_args
 
 import numpy as np
 
-from mbplugin.choices import Backend
+from mbplugin.choices import LARGEST, Backend
 from mbplugin.constraints.assembly import assemble
 from mbplugin.constraints.closure import Assembly
 from mbplugin.constraints.stated_state import following_rates
@@ -38,7 +38,6 @@ from mbplugin.errors import (
     UnknownName,
     suggestion,
 )
-from mbplugin.model.brake_law import LARGEST
 from mbplugin.model.brakes import JointBrake, no_brakes
 from mbplugin.model.scene import Payload, State
 from mbplugin.model.spatial import AnyArray, Array, units_of
