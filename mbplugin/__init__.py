@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from mbplugin.linter.fixes.run import fix as fix
     from mbplugin.linter.rule import Finding as Finding, Rule as Rule, rules as rules
     from mbplugin.linter.run import Report as Report, lint as lint
-    from mbplugin.model.brake_law import Brake as Brake
+    from mbplugin.model import Brake as Brake, Load as Load, Payload as Payload, Scene as Scene
     from mbplugin.model.mechanism import (
         WORLD as WORLD,
         Body as Body,
@@ -73,7 +73,6 @@ if TYPE_CHECKING:
         MotionProfile as MotionProfile,
         Pair as Pair,
     )
-    from mbplugin.model.scene import Load as Load, Payload as Payload, Scene as Scene
     from mbplugin.model.spatial import JointSpring as JointSpring, Pose as Pose, Spring as Spring
     from mbplugin.simulation.equilibrium import (
         Equilibrium as Equilibrium,

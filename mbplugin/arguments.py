@@ -292,7 +292,7 @@ def _with_unit(function: Callable[..., Any], name: str, value: object) -> float 
         named = _NAMED.get(annotation, "")
         if name not in _DIMENSIONS or "float" not in named:
             return None
-    from mbplugin.model.brake_law import SI
+    from mbplugin.model import SI
 
     return SI.value(value, _DIMENSIONS[name], f"{function.__name__}(): {name} is")
 
@@ -313,7 +313,7 @@ def _as_number(misfit: Misfit) -> str:
     """Return a remedy with the numeric literal for a text that states a number, converted to SI if it has a unit."""
     if not isinstance(misfit.value, str) or "number" not in misfit.expected:
         return ""
-    from mbplugin.model.brake_law import SI
+    from mbplugin.model import SI
 
     try:
         value = SI.value(misfit.value, "", "")

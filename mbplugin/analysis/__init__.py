@@ -25,15 +25,14 @@ from mbplugin.analysis.uniqueness import (
     with_open_directions,
 )
 from mbplugin.arguments import checked
-from mbplugin.choices import Uniqueness
 from mbplugin.constraints import DEFAULT_SAMPLES, DEFAULT_TOLERANCE, rank_tolerance, require_tolerance
 from mbplugin.constraints.closure import Assembly
 from mbplugin.constraints.rank import Plateau, RankedBlock, View, pfaffian_rank, plateaus
 from mbplugin.constraints.rows import Rows, plane_columns
 from mbplugin.constraints.stated_state import closed_pose, stated_state
 from mbplugin.errors import BadUsage, UnknownName, suggestion
+from mbplugin.model import WORLD, Array, Mechanism, Scene, State, Uniqueness, duties, mechanism_of, option_of
 from mbplugin.model.brakes import masses_below_zero, warn_of
-from mbplugin.model.mechanism import WORLD, Mechanism
 from mbplugin.model.mechanism.kinematics import (
     BodyPoses,
     JointValues,
@@ -42,8 +41,6 @@ from mbplugin.model.mechanism.kinematics import (
     joint_vectors,
     welded_bodies,
 )
-from mbplugin.model.scene import Scene, State, duties, mechanism_of, option_of
-from mbplugin.model.spatial import Array
 from mbplugin.phrases import counted, one_line
 from mbplugin.processes.foreign import without_collections
 from mbplugin.readers import ModelSource, client_id, contacts_in, model_of, reload

@@ -19,10 +19,7 @@ from mbplugin.analysis.uniqueness import StressedBlock, stress
 from mbplugin.constraints.rank import RankedBlock, View, rank_blocks
 from mbplugin.errors import BrokenModel, UnknownName
 from mbplugin.files import toml_text
-from mbplugin.model.mechanism import WORLD, Lock, Mechanism
-from mbplugin.model.mechanism.kinematics import BodyPoses, coordinates_of, relative_pose
-from mbplugin.model.mechanism.pair import Pair
-from mbplugin.model.spatial import Array
+from mbplugin.model import WORLD, Array, BodyPoses, Lock, Mechanism, Pair, coordinates_of, relative_pose
 from mbplugin.phrases import counted, listed, one_line_repr
 
 #: Number of initial options tried, times p: larger blocks get fewer.

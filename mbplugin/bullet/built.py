@@ -26,11 +26,8 @@ from mbplugin.bullet.tree import (
     trees,
 )
 from mbplugin.errors import BrokenModel
-from mbplugin.model.brakes import stated_coordinates
+from mbplugin.model import BodyPoses, Pair, Scene, forward, rate_vector, stated_coordinates, travel_per_radian
 from mbplugin.model.mechanism import WORLD, Coupling, Mechanism, TreeJoint
-from mbplugin.model.mechanism.kinematics import BodyPoses, forward, rate_vector
-from mbplugin.model.mechanism.pair import Pair, travel_per_radian
-from mbplugin.model.scene import Scene
 from mbplugin.model.spatial import Array, Pose, quaternion_from_rotation, rotation_from_quaternion
 
 _FREE = {"linearDamping": 0, "angularDamping": 0, "maxJointVelocity": 1e9}

@@ -18,10 +18,9 @@ from typing import Any
 import numpy as np
 
 from mbplugin.bullet import engine, quiet
-from mbplugin.choices import Base
 from mbplugin.constraints.reduction import body_twists
 from mbplugin.errors import BadUsage, BrokenModel, UnknownName
-from mbplugin.model.mechanism import WORLD, Body, Coupling, Mechanism, Term
+from mbplugin.model import WORLD, Base, Body, Coupling, Defect, Mechanism, Scene, Shape, State, Term
 from mbplugin.model.mechanism.kinematics import (
     FRAMES_MEET,
     BodyPoses,
@@ -34,7 +33,6 @@ from mbplugin.model.mechanism.kinematics import (
     rigid_groups,
 )
 from mbplugin.model.mechanism.pair import LARGEST_FRICTION, Contact, Freedom, Pair
-from mbplugin.model.scene import Defect, Scene, Shape, State
 from mbplugin.model.spatial import (
     Array,
     Pose,

@@ -41,14 +41,12 @@ from mbplugin.simulation.options import MAX_SECONDS
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from mbplugin.choices import LossKind
     from mbplugin.closing.drift import Closing
     from mbplugin.comparison.agreement import Agreement
     from mbplugin.comparison.models.alignment import ModelDiff
     from mbplugin.comparison.run import EngineWord
     from mbplugin.comparison.side_by_side import SideBySide
-    from mbplugin.model.brake_law import Units
-    from mbplugin.model.scene import Scene
+    from mbplugin.model import LossKind, Scene, Units
     from mbplugin.report.html.chapters import Chapter
     from mbplugin.report.record import Record
     from mbplugin.report.text import Line

@@ -31,14 +31,14 @@ from mbplugin.cli.report import (
 )
 from mbplugin.errors import BadUsage
 from mbplugin.files import is_same_file, read_bounded, read_stdin, require_folder
-from mbplugin.model.brake_law import SI
+from mbplugin.model import SI
 from mbplugin.report import SceneFormat
 from mbplugin.simulation.options import MAX_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from mbplugin.model.brake_law import Units
+    from mbplugin.model import Units
     from mbplugin.report.html.chapters import Chapter
     from mbplugin.report.record import Record
     from mbplugin.report.text import Line

@@ -34,7 +34,7 @@ from mbplugin.report.documents import DocumentName
 if TYPE_CHECKING:
     from mbplugin.constraints.rank import ConstraintMatrix
     from mbplugin.linter.run import Report
-    from mbplugin.model.scene import Scene
+    from mbplugin.model import Scene
     from mbplugin.report.text import Line
 
 

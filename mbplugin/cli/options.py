@@ -111,8 +111,7 @@ def kilograms(option: str) -> Callable[[str | float], float]:
 
 def _parser(option: str, dimension: str) -> Callable[[str | float], float]:
     def parsed(text: str | float) -> float:
-        from mbplugin.choices import decimal
-        from mbplugin.model.brake_law import SI
+        from mbplugin.model import SI, decimal
 
         try:
             # its range is checked where it is used

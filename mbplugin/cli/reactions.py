@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from mbplugin.joint_reactions.values import Reactions
-    from mbplugin.model.scene import Scene
+    from mbplugin.model import Scene
     from mbplugin.report.html.chapters import Chapter
     from mbplugin.report.text import Line
 
@@ -157,7 +157,7 @@ def reactions_command(
     loads, payloads = given.loads(load), given.payloads(payload)
     if envelope is not None:
         from mbplugin.joint_reactions.envelope import moved_model
-        from mbplugin.model.scene import as_scene
+        from mbplugin.model import as_scene
 
         moved, recorded = moved_model(scene, envelope, instants)
         scene = as_scene(moved)

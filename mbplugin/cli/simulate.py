@@ -47,8 +47,7 @@ from mbplugin.simulation.options import MAX_SECONDS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mbplugin.model.brake_law import Units
-    from mbplugin.model.scene import Scene
+    from mbplugin.model import Scene, Units
     from mbplugin.report.html.chapters import Chapter
     from mbplugin.report.text import Line
     from mbplugin.simulation.trajectory.trajectory import Trajectory

@@ -24,7 +24,7 @@ from mbplugin.errors import BadUsage
 from mbplugin.files import require_folder
 
 if TYPE_CHECKING:
-    from mbplugin.model.scene import Scene
+    from mbplugin.model import Scene
     from mbplugin.visualization import Replay
 
 Motion = Annotated[

@@ -16,7 +16,6 @@ from mbplugin.analysis import analyze_mechanism
 from mbplugin.analysis.catalogue import COST, Allowed, generic_pose
 from mbplugin.analysis.remedies import Change, Cures, apply_changes, no_remedy, proved_cures
 from mbplugin.arguments import checked
-from mbplugin.choices import LossKind
 from mbplugin.closing.commanded import commanded, commanded_in_bullet
 from mbplugin.closing.drift import (
     Closing,
@@ -33,12 +32,10 @@ from mbplugin.constraints import DEFAULT_SAMPLES, rank_tolerance
 from mbplugin.constraints.rank import View
 from mbplugin.constraints.stated_state import closed_pose, stated_state
 from mbplugin.errors import BadUsage, MissingDependency, UnknownName, suggestion
-from mbplugin.model.brakes import with_coordinates
-from mbplugin.model.mechanism import WORLD, Lock, Mechanism
+from mbplugin.model import WORLD, Array, Lock, LossKind, Mechanism, with_coordinates
 from mbplugin.model.mechanism.kinematics import BodyPoses, JointValues, coordinates_of, forward
 from mbplugin.model.mechanism.pair import PAIR_TYPES, Freedom, Pair
 from mbplugin.model.scene import Duty, Scene, State, as_scene, duties, option_of
-from mbplugin.model.spatial import Array
 from mbplugin.phrases import listed, names_of
 from mbplugin.readers import ModelSource, model_of
 from mbplugin.readers.standing import bolted_down

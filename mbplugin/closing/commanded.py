@@ -14,9 +14,7 @@ from mbplugin.bullet import in_child
 from mbplugin.bullet.motion import Solver, Task, left_out, run_to_end
 from mbplugin.dynamics.tree_model import joint_equations
 from mbplugin.errors import MbPluginError, install_command
-from mbplugin.model.mechanism.kinematics import forward
-from mbplugin.model.scene import Request, Scene, State
-from mbplugin.model.spatial import Array, JointSpring
+from mbplugin.model import Array, JointSpring, Request, Scene, State, forward
 from mbplugin.phrases import one_line_repr
 from mbplugin.processes.foreign import Limits, Purpose, in_engine
 from mbplugin.readers.mjcf.compile import has_diverged

@@ -22,10 +22,8 @@ from mbplugin.bullet.motion import SAME, Sampled, Task
 from mbplugin.bullet.tree import loaded
 from mbplugin.comparison.agreement import FIRST_ORDER, Check, Curves, EngineName, Program, Row
 from mbplugin.constraints.reduction import body_twists
-from mbplugin.model.brake_law import BrakeLaw, rate_force
-from mbplugin.model.mechanism import WORLD, Mechanism
+from mbplugin.model import WORLD, BrakeLaw, Freedom, Mechanism, Pair, rate_force
 from mbplugin.model.mechanism.kinematics import forward, rate_units, relative_pose
-from mbplugin.model.mechanism.pair import Freedom, Pair
 from mbplugin.model.spatial import (
     AnyArray,
     Array,

@@ -56,9 +56,7 @@ from mbplugin.comparison.compare import (
 )
 from mbplugin.errors import BadUsage, BrokenModel, MbPluginError, MissingDependency
 from mbplugin.files import read_bounded
-from mbplugin.model.brakes import BrakeLike
-from mbplugin.model.mechanism import WORLD, Body, Lock, Mechanism
-from mbplugin.model.mechanism.kinematics import JointValues, NamedNumbers
+from mbplugin.model import WORLD, Body, BrakeLike, JointValues, Lock, Mechanism, NamedNumbers
 from mbplugin.model.scene import LoadLike, PayloadLike, Scene
 from mbplugin.phrases import Assumption, listed
 from mbplugin.processes.foreign import LimitPassed, Limits, in_engine, in_own_child

@@ -19,10 +19,8 @@ from mbplugin.constraints.descent import (
 from mbplugin.constraints.moving import Frames, MovingTree, homogeneous
 from mbplugin.constraints.reduction import characteristic_length, rate_scale, tree_motion
 from mbplugin.constraints.rows import JointFrames, Rows, position_rows, rows_of
+from mbplugin.model import BodyPoses, DisjointSets, Freedom, Pair, RowKind, displace, forward, has_quaternion
 from mbplugin.model.mechanism import Constraint, Coupling, Driver, Lock, Mechanism, TreeJoint
-from mbplugin.model.mechanism.identity import DisjointSets
-from mbplugin.model.mechanism.kinematics import BodyPoses, displace, forward
-from mbplugin.model.mechanism.pair import Freedom, Pair, RowKind, has_quaternion
 from mbplugin.model.spatial import AnyArray, Array, cross, is_turn, make_read_only
 from mbplugin.phrases import one_line_repr
 

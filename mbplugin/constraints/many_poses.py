@@ -52,10 +52,8 @@ from mbplugin.constraints.rows import (
 )
 from mbplugin.constraints.stated_state import closed_pose, stated_state
 from mbplugin.errors import BadUsage, CannotClose
+from mbplugin.model import BodyPoses, Pair, RowLabel, forward, has_quaternion
 from mbplugin.model.mechanism import WORLD, Constraint, Coupling, Driver, Lock, Mechanism
-from mbplugin.model.mechanism.identity import RowLabel
-from mbplugin.model.mechanism.kinematics import BodyPoses, forward
-from mbplugin.model.mechanism.pair import Pair, has_quaternion
 from mbplugin.model.spatial import TWIST_COLUMNS, AnyArray, Array, cross, make_read_only, shift_rows
 from mbplugin.phrases import one_line_repr
 

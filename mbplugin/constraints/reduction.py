@@ -15,6 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from mbplugin.constraints.rows import Rows, all_rows, planar_rows
+from mbplugin.model import BodyPoses, Contact, Pair, joint_axes
 from mbplugin.model.mechanism import (
     WORLD,
     Constraint,
@@ -29,8 +30,6 @@ from mbplugin.model.mechanism import (
     spanning_tree,
 )
 from mbplugin.model.mechanism.identity import DisjointSets, RowLabel, biconnected_components
-from mbplugin.model.mechanism.kinematics import BodyPoses, joint_axes
-from mbplugin.model.mechanism.pair import Contact, Pair
 from mbplugin.model.spatial import (
     COMPONENTS,
     ROTATION,

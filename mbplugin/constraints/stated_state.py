@@ -49,7 +49,7 @@ from mbplugin.constraints.reduction import (
     tree_motion,
 )
 from mbplugin.constraints.rows import planar_rows, rows_of
-from mbplugin.model.brakes import stated_coordinates
+from mbplugin.model import ROTATION, AnyArray, Array, Scene, State, mechanism_of, stated_coordinates
 from mbplugin.model.mechanism import Constraint, Coupling, Driver, Lock, Mechanism
 from mbplugin.model.mechanism.kinematics import (
     BodyPoses,
@@ -60,8 +60,6 @@ from mbplugin.model.mechanism.kinematics import (
     rate_units,
     rate_vector,
 )
-from mbplugin.model.scene import Scene, State, mechanism_of
-from mbplugin.model.spatial import ROTATION, AnyArray, Array
 
 #: A residual below this fraction of the rates, or below it in rad or lengths per second, is floating-point rounding
 #: (computed rates of a joint at rest are not exactly zero).

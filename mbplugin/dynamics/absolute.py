@@ -26,12 +26,9 @@ from mbplugin.dynamics.kernels.composite_bodies import (
 from mbplugin.dynamics.kernels.rows import RowTable, row_table, row_units
 from mbplugin.dynamics.tree_model import TreeModel, resisted_freedoms
 from mbplugin.errors import BrokenModel
+from mbplugin.model import AnyArray, Array, Freedom, Pair, Pose, RowLabel, forward, shift_rows
 from mbplugin.model.brakes import NO_FORCES, AppliedForces, rate_values, rest_values
 from mbplugin.model.mechanism import WORLD, Constraint, Driver, Lock, Mechanism, TreeJoint
-from mbplugin.model.mechanism.identity import RowLabel
-from mbplugin.model.mechanism.kinematics import forward
-from mbplugin.model.mechanism.pair import Freedom, Pair
-from mbplugin.model.spatial import AnyArray, Array, Pose, shift_rows
 from mbplugin.phrases import listed
 
 

@@ -13,9 +13,8 @@ from typing import get_args
 import numpy as np
 import scipy.linalg
 
-from mbplugin.choices import Coordinates
 from mbplugin.errors import BadUsage, MbPluginError, UnknownName, suggestion
-from mbplugin.model.mechanism.identity import RowLabel
+from mbplugin.model import Coordinates, RowLabel
 from mbplugin.model.spatial import AnyArray, Array, pivot_order, solve_triangular
 
 COORDINATES: tuple[Coordinates, ...] = get_args(Coordinates)

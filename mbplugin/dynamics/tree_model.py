@@ -43,12 +43,9 @@ from mbplugin.dynamics.kernels.solve import (
     row_rate,
 )
 from mbplugin.errors import BadNumber, BrokenModel
-from mbplugin.model.brake_law import BrakeLaw
+from mbplugin.model import BrakeLaw, Constraint, Lock, Mechanism, Pair, forward
 from mbplugin.model.brakes import NO_FORCES, AppliedForces, BrakeForce, rate_values
-from mbplugin.model.mechanism import Constraint, Lock, Mechanism
 from mbplugin.model.mechanism.identity import Holder, RowLabel, freedom_held
-from mbplugin.model.mechanism.kinematics import forward
-from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import ROTATION, AnyArray, Array, skew
 from mbplugin.phrases import Assumption, counted, listed
 

@@ -21,8 +21,7 @@ from mbplugin.constraints.rows import Rows, planar_rows, plane_columns, rows_of
 from mbplugin.constraints.stated_state import closed_pose, following_rates, seen_rates, stated_state
 from mbplugin.dynamics import body_accelerations, spring_forces
 from mbplugin.errors import BadUsage, UnknownName, suggestion
-from mbplugin.model.mechanism import Constraint, Driver, Lock, Mechanism
-from mbplugin.model.mechanism.identity import pair_and_freedom
+from mbplugin.model import Array, Constraint, Driver, JointSpring, Lock, Mechanism, Spring, pair_and_freedom
 from mbplugin.model.mechanism.kinematics import (
     BodyPoses,
     JointValues,
@@ -32,7 +31,6 @@ from mbplugin.model.mechanism.kinematics import (
     rate_units,
 )
 from mbplugin.model.scene import Load, Scene, State, mechanism_of, option_of
-from mbplugin.model.spatial import Array, JointSpring, Spring
 from mbplugin.phrases import names_of
 
 #: Holding a joint is effective only if it takes part in a free motion by more than this fraction.

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mbplugin.arguments import checked
-from mbplugin.choices import ReactionUnit
 from mbplugin.constraints.rank import rank_blocks
 from mbplugin.constraints.reduction import tree_motion, velocity_transformation
 from mbplugin.constraints.rows import planar_rows, rows_of
@@ -24,10 +23,8 @@ from mbplugin.joint_reactions import (
 from mbplugin.joint_reactions.run import noting_masses
 from mbplugin.joint_reactions.stiffness import applied_to, without_rounding
 from mbplugin.joint_reactions.values import ActuatorForce, ActuatorForces
+from mbplugin.model import JointValues, Lock, ReactionUnit, freedom_name, freedom_of
 from mbplugin.model.brakes import implausible, rate_values, warn_of
-from mbplugin.model.mechanism import Lock
-from mbplugin.model.mechanism.identity import freedom_name, freedom_of
-from mbplugin.model.mechanism.kinematics import JointValues
 from mbplugin.model.scene import LoadLike, PayloadLike, Scene, read_payloads
 from mbplugin.model.spatial import AnyArray, Array, pivot_order, units_of
 from mbplugin.phrases import listed, names_of

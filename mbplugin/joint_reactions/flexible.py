@@ -11,7 +11,6 @@ import scipy.sparse.linalg
 from scipy.sparse import csr_array, diags_array, sparray, vstack
 from scipy.sparse.csgraph import connected_components
 
-from mbplugin.choices import ReactionSource
 from mbplugin.constraints.sparse_qr import Strip, banded_factor, strip_of
 from mbplugin.errors import BadUsage, UnknownName, suggestion
 from mbplugin.joint_reactions import Model
@@ -34,9 +33,7 @@ from mbplugin.joint_reactions.stiffness_estimate import (
     estimated_sections,
     left_out,
 )
-from mbplugin.model.mechanism import Mechanism
-from mbplugin.model.mechanism.pair import Pair, RowKind
-from mbplugin.model.scene import Scene, Stiffness
+from mbplugin.model import Mechanism, Pair, ReactionSource, RowKind, Scene, Stiffness
 from mbplugin.model.spatial import COMPONENTS, AnyArray, Array
 
 #: Relative size below which a flexibility is rounding.

@@ -24,10 +24,8 @@ from mbplugin.joint_reactions import ClosedState, Model, closed_state, spring_lo
 from mbplugin.joint_reactions.statics import require_balance
 from mbplugin.joint_reactions.stiffness import applied_to, held_under, lock_label, without_rounding
 from mbplugin.joint_reactions.values import Reactions
-from mbplugin.model.mechanism import Lock, Mechanism
-from mbplugin.model.mechanism.identity import RowLabel
+from mbplugin.model import Lock, Mechanism, Pair, RowLabel
 from mbplugin.model.mechanism.kinematics import JointValues, acceleration_vector, is_batch, states
-from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.scene import (
     Load,
     LoadLike,

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from mbplugin.arguments import checked
-from mbplugin.choices import CoordinateUnit, ReactionUnit
 from mbplugin.constraints.rank import gaps_of_rounding
 from mbplugin.errors import MbPluginError
 from mbplugin.joint_reactions import closed_state
@@ -26,10 +25,7 @@ from mbplugin.joint_reactions.misfit_response import (
 )
 from mbplugin.joint_reactions.statics import build_system
 from mbplugin.joint_reactions.stiffness import applied_to
-from mbplugin.model.mechanism import Mechanism
-from mbplugin.model.mechanism.kinematics import JointValues
-from mbplugin.model.scene import Scene
-from mbplugin.model.spatial import Array
+from mbplugin.model import Array, CoordinateUnit, JointValues, Mechanism, ReactionUnit, Scene
 from mbplugin.readers import ModelSource, model_of
 
 if TYPE_CHECKING:

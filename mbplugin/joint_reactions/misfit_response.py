@@ -19,9 +19,7 @@ from mbplugin.joint_reactions.flexible import Flexible, row_sources
 from mbplugin.joint_reactions.statics import System
 from mbplugin.joint_reactions.stiffness import MissingStiffness, missing_stiffness
 from mbplugin.joint_reactions.stiffness_estimate import Estimate
-from mbplugin.model.mechanism import Mechanism
-from mbplugin.model.mechanism.identity import RowLabel
-from mbplugin.model.spatial import AnyArray, Array
+from mbplugin.model import AnyArray, Array, Mechanism, RowLabel
 from mbplugin.phrases import counted, one_line
 from mbplugin.rendering import Result
 

@@ -19,7 +19,6 @@ from mbplugin.analysis.uniqueness import (
     unit_wrenches,
 )
 from mbplugin.arguments import checked
-from mbplugin.choices import ReactionSource
 from mbplugin.constraints.rows import Rows, plane_columns
 from mbplugin.constraints.sparse_qr import strip_of
 from mbplugin.errors import BadNumber, BadUsage
@@ -63,9 +62,9 @@ from mbplugin.joint_reactions.stiffness import (
     without_rounding,
 )
 from mbplugin.joint_reactions.values import ComponentReaction, ConstraintReaction, Reactions, WorldWrench
+from mbplugin.model import Array, Contact, Pair, ReactionSource, RowLabel, shift_rows
 from mbplugin.model.brakes import implausible, warn_of, weightless
 from mbplugin.model.mechanism import Constraint, Coupling, Lock
-from mbplugin.model.mechanism.identity import RowLabel
 from mbplugin.model.mechanism.kinematics import (
     JointValues,
     NamedNumbers,
@@ -76,7 +75,6 @@ from mbplugin.model.mechanism.kinematics import (
     misfit_dimension,
     numbers,
 )
-from mbplugin.model.mechanism.pair import Contact, Pair
 from mbplugin.model.scene import (
     LoadLike,
     PayloadLike,
@@ -86,7 +84,6 @@ from mbplugin.model.scene import (
     read_misfit,
     replaced_payloads,
 )
-from mbplugin.model.spatial import Array, shift_rows
 from mbplugin.phrases import listed
 from mbplugin.readers import ModelSource, contacts_in, model_of, resting
 from mbplugin.readers.contact_points import compare_points, require_different

@@ -8,11 +8,9 @@ from functools import partial
 from pathlib import Path
 from typing import Literal, get_args
 
-from mbplugin.choices import ReactionUnit
 from mbplugin.csv_tables import write_csv
 from mbplugin.errors import UnknownName, suggestion
-from mbplugin.model.mechanism import Mechanism
-from mbplugin.model.spatial import Array
+from mbplugin.model import Array, Mechanism, ReactionUnit
 from mbplugin.phrases import counted, one_line, one_line_repr
 from mbplugin.rendering import Result
 

@@ -37,11 +37,9 @@ from mbplugin.joint_reactions.stiffness_estimate import (
     lay_out,
     move_wrench,
 )
+from mbplugin.model import COMPONENTS, AnyArray, Array, Contact, Pair, RowKind, shift_rows, welded_bodies
 from mbplugin.model.mechanism import WORLD, Constraint, Coupling, Driver, Lock, Mechanism, Rolling
-from mbplugin.model.mechanism.kinematics import welded_bodies
-from mbplugin.model.mechanism.pair import Contact, Pair, RowKind
 from mbplugin.model.scene import Load, LoadLike, Payload, PayloadLike, Scene, read_loads, read_payloads
-from mbplugin.model.spatial import COMPONENTS, AnyArray, Array, shift_rows
 
 # Coverage: reactions for which the stated stiffness is complete, so that it may determine them.
 #

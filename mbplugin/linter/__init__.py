@@ -7,9 +7,8 @@ from dataclasses import dataclass, field, fields, replace
 from fnmatch import fnmatchcase
 from typing import Any
 
-from mbplugin.choices import Simulator
 from mbplugin.linter.rule import Finding, Selection, Severity
-from mbplugin.model.brake_law import SI, Units
+from mbplugin.model import SI, Simulator, Units
 from mbplugin.readers.paths import real_path
 
 DEFAULT = "default"

@@ -11,11 +11,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, ValidationError
 
-from mbplugin.choices import Simulator
 from mbplugin.errors import BadUsage, suggestion
 from mbplugin.linter import Ignore, Settings
 from mbplugin.linter.run import known_codes, rule_code
-from mbplugin.model.brake_law import Units
+from mbplugin.model import Simulator, Units
 from mbplugin.readers.paths import real_path
 from mbplugin.readers.scene_file import TOML_HEADER
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from mbplugin.linter.rule import SEVERITIES, Finding, Severity
-from mbplugin.model.mechanism import WORLD, base_sentence
+from mbplugin.model import WORLD, base_sentence
 
 if TYPE_CHECKING:
     from mbplugin.analysis import Analysis

@@ -23,11 +23,9 @@ import numpy as np
 from lxml import etree
 from numpy.typing import NDArray
 
-from mbplugin.choices import LARGEST
 from mbplugin.errors import command_for
 from mbplugin.files import LFS_POINTER, note_dependency, note_read, version_of
-from mbplugin.model.scene import Request, Scene, Shape
-from mbplugin.model.spatial import Array
+from mbplugin.model import LARGEST, Array, Request, Scene, Shape
 from mbplugin.readers.paths import find, is_file, looked_up
 
 if TYPE_CHECKING:

@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 
 from mbplugin.errors import BadNumber, BadUsage, UnknownName, suggestion
-from mbplugin.model.mechanism import WORLD, Mechanism, TreeJoint
+from mbplugin.model import WORLD, AnyArray, Array, Mechanism, Pose, TreeJoint
 from mbplugin.model.mechanism.kinematics import (
     BodyPoses,
     JointValues,
@@ -41,7 +41,6 @@ from mbplugin.model.mechanism.kinematics import (
 )
 from mbplugin.model.mechanism.pair import LARGEST_FRICTION, MOST_CONTACTS, Contact
 from mbplugin.model.scene import Scene, Shape, in_coordinates_of, require_kind, require_table
-from mbplugin.model.spatial import AnyArray, Array, Pose
 from mbplugin.phrases import WORD_IN_NAME, Assumption, counted, listed
 from mbplugin.readers import ModelSource, model_of
 from mbplugin.readers.meshes import UnusableMesh, mesh_file, read_mesh

@@ -17,11 +17,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mbplugin.choices import CoordinateUnit
 from mbplugin.errors import BadUsage, MbPluginError
 from mbplugin.files import read_bounded
-from mbplugin.model.mechanism import Mechanism
-from mbplugin.model.mechanism.pair import SIDES
+from mbplugin.model import SIDES, Array, CoordinateUnit, Mechanism, Scene
 from mbplugin.phrases import counted, listed, number
 from mbplugin.readers import Source
 from mbplugin.version import __version__
@@ -33,8 +31,6 @@ if TYPE_CHECKING:
     from mbplugin.joint_reactions.sizing import Envelope, LargestLoad
     from mbplugin.joint_reactions.values import ActuatorForces, ComponentReaction, Reactions
     from mbplugin.linter.run import Report
-    from mbplugin.model.scene import Scene
-    from mbplugin.model.spatial import Array
 
 
 #: With more bodies, reports leave out reactions, which would take too long; ``mbplugin reactions`` computes them.

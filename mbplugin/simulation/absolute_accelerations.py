@@ -28,11 +28,8 @@ from mbplugin.dynamics.kernels.absolute import AbsoluteState, absolute_accelerat
 from mbplugin.dynamics.kernels.composite_bodies import COMPOSITE, LOAD, SPRING
 from mbplugin.dynamics.kernels.rows import JOINT_FRAME, ROW, TERM
 from mbplugin.dynamics.kernels.solve import RESISTANCE, law_of, row_rate
-from mbplugin.model.brake_law import BrakeLaw, rate_force
-from mbplugin.model.mechanism import Lock, Mechanism
+from mbplugin.model import AnyArray, Array, BrakeLaw, Lock, Mechanism, forward, rate_force
 from mbplugin.model.mechanism.identity import RowLabel, drive_component, freedom_held
-from mbplugin.model.mechanism.kinematics import forward
-from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.simulation.kernel_state import (
     ACCELERATE,
     FORWARD_DYNAMICS,

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from mbplugin.dynamics.kernels.rows import RATE
-from mbplugin.model.mechanism.identity import Holder, freedom_held
-from mbplugin.model.spatial import AnyArray, make_read_only
+from mbplugin.model import AnyArray, Holder, freedom_held, make_read_only
 from mbplugin.simulation.events import EVENT_FUNCTION, ROW_RATE, compiled_watch
 from mbplugin.simulation.friction import (
     AT_REST,

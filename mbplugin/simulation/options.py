@@ -19,7 +19,7 @@ from mbplugin.processes.supervised import at_safe_points
 from mbplugin.simulation.integrators import DEFAULT_INTEGRATOR, find_integrator, integrator_names
 
 if TYPE_CHECKING:
-    from mbplugin.model.spatial import Array
+    from mbplugin.model import Array
 
 
 #: Default time limit of a motion, a search or a fit, s.

@@ -18,6 +18,7 @@ from mbplugin.constraints.stated_state import stated_state
 from mbplugin.dynamics.compiler import announce_compilation
 from mbplugin.dynamics.tree_model import tree_model, with_joints_without_mass_at_rest
 from mbplugin.errors import BadNumber, BadUsage, BrokenModel, MbPluginError, UnknownName, suggestion
+from mbplugin.model import Array, Holder, JointSpring, MotionProfile, Pair, Spring, make_read_only
 from mbplugin.model.brakes import (
     AppliedForces,
     BrakeLike,
@@ -30,7 +31,6 @@ from mbplugin.model.brakes import (
     with_springs,
 )
 from mbplugin.model.mechanism import Constraint, Driver, Lock, Mechanism, TimedConstraint
-from mbplugin.model.mechanism.identity import Holder
 from mbplugin.model.mechanism.kinematics import (
     JointValues,
     NamedNumbers,
@@ -40,7 +40,6 @@ from mbplugin.model.mechanism.kinematics import (
     numbers,
     rate_vector,
 )
-from mbplugin.model.mechanism.pair import MotionProfile, Pair
 from mbplugin.model.scene import (
     LoadLike,
     PayloadLike,
@@ -52,7 +51,6 @@ from mbplugin.model.scene import (
     read_payloads,
     replaced_payloads,
 )
-from mbplugin.model.spatial import Array, JointSpring, Spring, make_read_only
 from mbplugin.phrases import counted, listed, visible_one_line
 from mbplugin.readers import ModelSource, model_of
 from mbplugin.simulation.activation import Activation

@@ -10,7 +10,7 @@ import numpy as np
 
 from mbplugin.dynamics.kernels.articulated import displace, increment_rate
 from mbplugin.errors import BadNumber, MbPluginError
-from mbplugin.model.spatial import Array
+from mbplugin.model import Array
 from mbplugin.simulation.activation import Activation
 from mbplugin.simulation.integrators import find_integrator
 from mbplugin.simulation.integrators.contract import Chunk, State, Step

@@ -20,11 +20,8 @@ from mbplugin.dynamics.kernels.composite_bodies import carried_masses, composite
 from mbplugin.dynamics.kernels.solve import RESISTANCE, law_of, store_laws
 from mbplugin.dynamics.tree_model import TreeModel, tree_model
 from mbplugin.errors import BadUsage, MbPluginError
+from mbplugin.model import AnyArray, Array, JointBrake, Payload, Pose, TreeJoint
 from mbplugin.model.brake_law import SCALED
-from mbplugin.model.brakes import JointBrake
-from mbplugin.model.mechanism import TreeJoint
-from mbplugin.model.scene import Payload
-from mbplugin.model.spatial import AnyArray, Array, Pose
 from mbplugin.phrases import listed
 from mbplugin.simulation.events import EVENT_FUNCTION
 from mbplugin.simulation.friction import breaking_address

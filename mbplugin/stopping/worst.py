@@ -11,13 +11,11 @@ import numpy as np
 from typing_extensions import Unpack
 
 from mbplugin.arguments import checked
-from mbplugin.choices import FailureKind, Moving
 from mbplugin.errors import BadNumber, BadUsage
-from mbplugin.model.brake_law import Brake, BrakeLaw
+from mbplugin.model import Array, Brake, BrakeLaw, FailureKind, Moving, units_of
 from mbplugin.model.brakes import JointBrake, speeds_sentence, stated_brake, with_coordinates
 from mbplugin.model.mechanism.kinematics import NamedNumbers, accelerations_of, numbers, rates_of
 from mbplugin.model.scene import Scene, as_scene, mechanism_of
-from mbplugin.model.spatial import Array, units_of
 from mbplugin.processes.foreign import cores, require_possible
 from mbplugin.readers import ModelSource
 from mbplugin.readers.standing import standing

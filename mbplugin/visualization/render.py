@@ -15,7 +15,7 @@ import numpy as np
 from mbplugin.bullet import quiet, require_engine, session
 from mbplugin.errors import BadUsage, MissingDependency
 from mbplugin.files import replacing, require_folder
-from mbplugin.model.spatial import AnyArray, Array
+from mbplugin.model import AnyArray, Array
 from mbplugin.phrases import shortened, visible
 from mbplugin.report.picture import LEGEND, PALETTE, Picture
 from mbplugin.report.picture.bodies import JointGlyph

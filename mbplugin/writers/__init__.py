@@ -6,9 +6,7 @@ from importlib import import_module
 
 from mbplugin.choices import FORMATS as FORMATS
 from mbplugin.errors import BadUsage
-from mbplugin.model.mechanism import Mechanism
-from mbplugin.model.scene import Request, Scene, as_scene
-from mbplugin.model.spatial import Array
+from mbplugin.model import Array, Mechanism, Request, Scene, as_scene
 from mbplugin.readers import load, read_again
 from mbplugin.writers.written import ENDINGS, Written
 

@@ -10,11 +10,8 @@ from math import isfinite
 import numpy as np
 
 from mbplugin.errors import BadUsage
+from mbplugin.model import BodyPoses, Freedom, Pair, Scene, forward, freedom_name, measure, relative_pose
 from mbplugin.model.mechanism import STANDARD_GRAVITY, WORLD, Body, Coupling
-from mbplugin.model.mechanism.identity import freedom_name
-from mbplugin.model.mechanism.kinematics import BodyPoses, forward, relative_pose
-from mbplugin.model.mechanism.pair import Freedom, Pair, measure
-from mbplugin.model.scene import Scene
 from mbplugin.model.spatial import Array, JointSpring, Pose, rpy_from_rotation
 from mbplugin.phrases import listed
 from mbplugin.writers.shapes import Solid, Solids, in_roles, solids_of

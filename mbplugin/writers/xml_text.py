@@ -19,8 +19,7 @@ from lxml import etree
 
 from mbplugin.errors import BadUsage
 from mbplugin.files import seen_from, toml_text
-from mbplugin.model.mechanism import WORLD, Mechanism
-from mbplugin.model.scene import Request
+from mbplugin.model import WORLD, Mechanism, Request
 from mbplugin.readers.mjcf.files import model_files
 from mbplugin.readers.paths import find, is_file, package_of, read_text
 from mbplugin.readers.xml import Element, local_name, parse_xml, without_comments

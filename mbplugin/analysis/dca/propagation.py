@@ -26,11 +26,8 @@ from mbplugin.constraints import require_tolerance
 from mbplugin.constraints.reduction import row_scale
 from mbplugin.constraints.rows import Rows
 from mbplugin.errors import BadUsage
-from mbplugin.model.mechanism import Mechanism
+from mbplugin.model import Array, BodyPoses, Mechanism, Pair, shift_rows
 from mbplugin.model.mechanism.identity import DisjointSets, adjacency, breadth_first
-from mbplugin.model.mechanism.kinematics import BodyPoses
-from mbplugin.model.mechanism.pair import Pair
-from mbplugin.model.spatial import Array, shift_rows
 from mbplugin.phrases import listed
 
 #: Preconditions in the order of the checks, with the sentences printed in the trace.

@@ -50,11 +50,10 @@ from mbplugin.comparison.models.stated import (
     side_of,
 )
 from mbplugin.errors import BadUsage, MbPluginError
-from mbplugin.model.mechanism import WORLD, Coupling, Mechanism
+from mbplugin.model import PAIR_TYPES, WORLD, Coupling, Freedom, Mechanism, Pair
 from mbplugin.model.mechanism.kinematics import coordinates_of, forward, home
-from mbplugin.model.mechanism.pair import PAIR_TYPES, Freedom, Pair
 from mbplugin.model.scene import Origin, Scene, State, as_scene, in_coordinates_of
-from mbplugin.model.spatial import Array, Pose, units_of
+from mbplugin.model.spatial import Array, Pose, units_of, vector_from_rotation
 from mbplugin.phrases import counted
 from mbplugin.readers import ModelSource, model_of
 from mbplugin.readers.unread import with_fixed_roots
@@ -574,7 +573,6 @@ def _in(p: Array, body: str) -> str:
 
 def _turned(R: Array) -> str:
     """Return a rotation R (3, 3) as text."""
-    from mbplugin.model.spatial import vector_from_rotation
 
     return f"turned by ({_three(np.degrees(vector_from_rotation(R)))})°"
 

@@ -23,7 +23,7 @@ from mbplugin.joint_reactions.run import noting_masses, reactions, stance_under
 from mbplugin.joint_reactions.statics import BALANCED_STANCE, System, build_system
 from mbplugin.joint_reactions.stiffness import applied_to, held_under
 from mbplugin.joint_reactions.values import Mode, coupled_wrench, joint_mask
-from mbplugin.model.mechanism import WORLD, Driver, Lock, Mechanism
+from mbplugin.model import WORLD, Driver, Lock, Mechanism
 from mbplugin.model.mechanism.kinematics import (
     BodyPoses,
     JointValues,

@@ -25,7 +25,7 @@ from numba.core.typeconv.castgraph import Conversion
 from numba.core.typing.templates import ConcreteTemplate, infer_global, signature
 
 from mbplugin.dynamics.compiler import INTERPRETED
-from mbplugin.model.spatial import AnyArray
+from mbplugin.model import AnyArray
 
 #: Number of lanes: eight doubles fill a register of AVX-512, or two of AVX2. Plain Python has one lane.
 LANES = 1 if INTERPRETED else 8

@@ -20,10 +20,8 @@ from mbplugin.constraints.reduction import (
 from mbplugin.constraints.rows import Rows, rows_of
 from mbplugin.dynamics import body_accelerations
 from mbplugin.errors import CannotClose
-from mbplugin.model.mechanism import Coupling, Mechanism
-from mbplugin.model.mechanism.kinematics import BodyPoses, displace, forward, relative_pose
+from mbplugin.model import AnyArray, Array, BodyPoses, Coupling, Mechanism, displace, forward, relative_pose
 from mbplugin.model.mechanism.pair import Pair, measure, zero_coordinates
-from mbplugin.model.spatial import AnyArray, Array
 
 #: Remedies of loops that cannot be closed, and of rates that do not follow.
 WITHIN_REACH = "keep the independent coordinates inside the range of the mechanism"

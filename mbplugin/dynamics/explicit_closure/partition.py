@@ -21,11 +21,7 @@ from mbplugin.dynamics.explicit_closure.newton import (
 from mbplugin.dynamics.explicit_closure.planar import DyadStep, Ring, dyad, may_be_planar, planar_ring
 from mbplugin.dynamics.explicit_closure.space import SpatialRing, SpatialStep, spatial_ring, spatial_step
 from mbplugin.errors import BadUsage
-from mbplugin.model.mechanism import WORLD, Coupling
-from mbplugin.model.mechanism.identity import adjacency, breadth_first
-from mbplugin.model.mechanism.kinematics import BodyPoses, forward
-from mbplugin.model.mechanism.pair import Pair
-from mbplugin.model.spatial import Array
+from mbplugin.model import WORLD, Array, BodyPoses, Coupling, Pair, adjacency, breadth_first, forward
 
 # Substitute bodies, each made of bodies connected by known joints, and the small loops between them.
 #

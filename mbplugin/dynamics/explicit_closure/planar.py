@@ -25,9 +25,7 @@ from mbplugin.dynamics.explicit_closure.newton import (
     once_round,
 )
 from mbplugin.errors import CannotClose
-from mbplugin.model.mechanism.kinematics import BodyPoses, relative_pose
-from mbplugin.model.mechanism.pair import Pair
-from mbplugin.model.spatial import Array, Pose, align_z, cross
+from mbplugin.model import Array, BodyPoses, Pair, Pose, align_z, cross, relative_pose
 
 #: Largest tilt (rad), or gap across the plane relative to the size of the loop, that counts as rounding.
 ROUNDING = 1e-3

@@ -18,8 +18,7 @@ import numpy as np
 
 from mbplugin.dynamics.explicit_closure.newton import WITHIN_REACH, Cycle, Layout, NewtonStep, once_round
 from mbplugin.errors import CannotClose
-from mbplugin.model.mechanism.kinematics import BodyPoses, relative_pose
-from mbplugin.model.mechanism.pair import Pair
+from mbplugin.model import BodyPoses, Pair, relative_pose
 from mbplugin.model.spatial import (
     Array,
     Pose,

@@ -16,11 +16,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from mbplugin.choices import LARGEST
 from mbplugin.errors import UnreadableFile
 from mbplugin.files import cache_root, note_dependency, read_bounded, version_of
-from mbplugin.model.scene import Request, Shape
-from mbplugin.model.spatial import Array
+from mbplugin.model import LARGEST, Array, Request, Shape
 from mbplugin.readers.meshes import UnusableMesh, mesh_extent, mesh_file, read_triangles
 from mbplugin.readers.paths import looked_up
 

@@ -17,8 +17,7 @@ from mbplugin.linter.checks.shapes import (
     vanishing,
 )
 from mbplugin.linter.rule import Finding, Rule, Severity, body_place, listed, make_finding
-from mbplugin.model.mechanism import Body
-from mbplugin.model.scene import Scene
+from mbplugin.model import Body, Scene
 from mbplugin.phrases import counted
 
 _HELP = "write the mass in kg, or leave <inertial> out of a link that only carries a frame"

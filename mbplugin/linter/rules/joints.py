@@ -17,8 +17,7 @@ from mbplugin.linter.checks.snapping import (
     written_joints,
 )
 from mbplugin.linter.rule import Finding, Rule, Severity, constraint_place
-from mbplugin.model.mechanism.pair import Pair
-from mbplugin.model.scene import Document, Node, Origin, Scene
+from mbplugin.model import Document, Node, Origin, Pair, Scene
 
 
 class InvertedLimits(Rule):

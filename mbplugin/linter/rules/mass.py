@@ -23,11 +23,7 @@ from mbplugin.linter.checks.shapes import (
 )
 from mbplugin.linter.checks.snapping import number, urdf_documents, written_joints
 from mbplugin.linter.rule import Finding, Rule, Severity, body_place, constraint_place, make_finding
-from mbplugin.model.mechanism import Body, Mechanism
-from mbplugin.model.mechanism.kinematics import forward, home, joint_axes
-from mbplugin.model.mechanism.pair import Pair
-from mbplugin.model.scene import Origin, Scene
-from mbplugin.model.spatial import Array
+from mbplugin.model import Array, Body, Mechanism, Origin, Pair, Scene, forward, home, joint_axes
 from mbplugin.phrases import listed
 
 

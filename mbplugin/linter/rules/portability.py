@@ -8,7 +8,6 @@ from itertools import combinations
 from math import isfinite
 
 from mbplugin.analysis import Analysis
-from mbplugin.choices import Simulator
 from mbplugin.linter.checks import Instance, joined_finding
 from mbplugin.linter.checks.snapping import (
     CLOSURES,
@@ -22,8 +21,7 @@ from mbplugin.linter.checks.snapping import (
     written_links,
 )
 from mbplugin.linter.rule import Finding, Rule, Severity, constraint_place
-from mbplugin.model.mechanism.pair import Pair
-from mbplugin.model.scene import Scene
+from mbplugin.model import Pair, Scene, Simulator
 from mbplugin.phrases import counted
 
 #: Properties that a simulator does not support for joints outside an articulation.

@@ -32,10 +32,7 @@ from mbplugin.linter.rule import (
     make_finding,
     model_place,
 )
-from mbplugin.model.mechanism import Coupling
-from mbplugin.model.mechanism.identity import RowLabel
-from mbplugin.model.scene import Scene
-from mbplugin.model.spatial import units_of
+from mbplugin.model import Coupling, RowLabel, Scene, units_of
 from mbplugin.phrases import counted
 
 #: Literals with errors below this fraction of the largest error are only warnings.

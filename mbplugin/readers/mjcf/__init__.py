@@ -15,10 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mbplugin.choices import Base
 from mbplugin.errors import BadNumber, BadUsage, BrokenModel
 from mbplugin.files import reading_instead, replaced_contents
-from mbplugin.model.mechanism import WORLD, Body, Coupling, Mechanism, Term
+from mbplugin.model import WORLD, Base, Body, Coupling, Freedom, Mechanism, Pair, Term
 from mbplugin.model.mechanism.kinematics import (
     FRAMES_MEET,
     BodyPoses,
@@ -26,7 +25,6 @@ from mbplugin.model.mechanism.kinematics import (
     frames_apart,
     poses_of_links,
 )
-from mbplugin.model.mechanism.pair import Freedom, Pair
 from mbplugin.model.scene import (
     MADE,
     Actuator,

@@ -23,7 +23,7 @@ import numpy as np
 
 from mbplugin.errors import BrokenModel, BrokenXml, UnresolvedPath
 from mbplugin.files import read_bounded, seen_from
-from mbplugin.model.scene import Defect, Request
+from mbplugin.model import Defect, Request
 from mbplugin.phrases import only_near
 from mbplugin.readers.paths import is_file, may_read, read_text
 from mbplugin.readers.xml import (

@@ -8,6 +8,7 @@ from dataclasses import fields, replace
 import numpy as np
 
 from mbplugin.errors import BadScene, BadUsage, UnknownName, suggestion
+from mbplugin.model import MOST_CONTACTS, PAIR_TYPES, Array, Contact, Pair, Pose, align_z, units_of
 from mbplugin.model.brake_law import Brake, Ramp, contradiction
 from mbplugin.model.mechanism import (
     WORLD,
@@ -20,9 +21,7 @@ from mbplugin.model.mechanism import (
     Term,
     TimedConstraint,
 )
-from mbplugin.model.mechanism.pair import MOST_CONTACTS, PAIR_TYPES, Contact, Pair
 from mbplugin.model.scene import FREEDOM_KEYS, Actuator, Load, Payload, Stiffness
-from mbplugin.model.spatial import Array, Pose, align_z, units_of
 from mbplugin.phrases import counted
 from mbplugin.readers.contact_points import require_different
 from mbplugin.readers.scene_file import SceneFile, SceneSource, located, stated_with_origin

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from mbplugin.errors import BadScene
+from mbplugin.model import Duty, OriginKey, Request, Scene, Shape, State, duties
 from mbplugin.model.mechanism import WORLD, Body, Mechanism, coordinate_names
 from mbplugin.model.mechanism.kinematics import (
     BodyPoses,
@@ -22,7 +23,6 @@ from mbplugin.model.mechanism.kinematics import (
     rate_vector,
 )
 from mbplugin.model.mechanism.pair import PAIR_TYPES, Pair, has_quaternion, zero_coordinates
-from mbplugin.model.scene import Duty, OriginKey, Request, Scene, Shape, State, duties
 from mbplugin.model.spatial import Array, JointSpring, Pose, rotation_from_quaternion, rotation_from_rpy
 from mbplugin.phrases import listed
 from mbplugin.readers.scene_file import SceneFile, SceneSource

@@ -12,9 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 from pydantic_core import CoreSchema, core_schema
 
 from mbplugin.choices import LARGEST, Base, NamedPlane, PairTypeName, Simulator
-from mbplugin.model.brake_law import Brake
-from mbplugin.model.mechanism.pair import LARGEST_FRICTION, Between
-from mbplugin.model.scene import Request
+from mbplugin.model import LARGEST_FRICTION, Between, Brake, Request
 from mbplugin.readers.paths import resolve
 
 Number = Annotated[float, Field(ge=-LARGEST, le=LARGEST)]

@@ -14,10 +14,8 @@ from pathlib import Path
 import numpy as np
 
 from mbplugin.errors import BadNumber, BadUsage, BrokenModel, Fragment, MbPluginError, Template, UnknownFormat
-from mbplugin.model.mechanism import WORLD, Body, Mechanism
-from mbplugin.model.mechanism.pair import Pair
+from mbplugin.model import WORLD, Array, Body, Mechanism, Pair, Pose, align_z, quaternion_from_rotation
 from mbplugin.model.scene import Defect, Request, Scene, Shape, State, state_at_home
-from mbplugin.model.spatial import Array, Pose, align_z, quaternion_from_rotation
 from mbplugin.readers.sdf import inertia_of, number_of, pose_of, shape_of
 from mbplugin.readers.unread import unread_defects
 from mbplugin.readers.urdf.extended_urdf import (

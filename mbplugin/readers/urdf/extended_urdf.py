@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from mbplugin.choices import LARGEST
 from mbplugin.errors import (
     BadNumber,
     BrokenModel,
@@ -30,12 +29,9 @@ from mbplugin.errors import (
     install_command,
     suggestion,
 )
-from mbplugin.model.mechanism import WORLD, Body, Mechanism
-from mbplugin.model.mechanism.identity import DisjointSets
-from mbplugin.model.mechanism.kinematics import forward, home
+from mbplugin.model import LARGEST, WORLD, Array, Body, DisjointSets, Mechanism, Pose, align_z, forward, home
 from mbplugin.model.mechanism.pair import PAIR_TYPES, Freedom, Pair
 from mbplugin.model.scene import Defect, Origin, OriginKey, Request, Shape
-from mbplugin.model.spatial import Array, Pose, align_z
 from mbplugin.phrases import visible_one_line
 from mbplugin.readers.paths import is_file, may_read, read_text, unread_number
 from mbplugin.readers.xml import Element, children, local_name, origin, where

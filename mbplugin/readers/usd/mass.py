@@ -14,11 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mbplugin.choices import LARGEST
 from mbplugin.errors import BadNumber
-from mbplugin.model.mechanism import Body
-from mbplugin.model.scene import Defect
-from mbplugin.model.spatial import Array, Pose, rotation_from_quaternion
+from mbplugin.model import LARGEST, Array, Body, Defect, Pose, rotation_from_quaternion
 from mbplugin.readers.usd.stage import Stage
 
 #: Default density of UsdPhysics, kg/m³.

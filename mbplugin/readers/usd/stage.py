@@ -16,7 +16,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-from mbplugin.choices import LARGEST
 from mbplugin.errors import (
     BadNumber,
     BrokenModel,
@@ -26,8 +25,7 @@ from mbplugin.errors import (
     UnresolvedPath,
 )
 from mbplugin.files import read_bounded, working_in
-from mbplugin.model.scene import Defect, Origin, Request
-from mbplugin.model.spatial import Array, Pose, unit
+from mbplugin.model import LARGEST, Array, Defect, Origin, Pose, Request, unit
 from mbplugin.processes.supervised import files_allowed, no_more_files
 from mbplugin.readers.paths import is_file, may_read, real_path
 

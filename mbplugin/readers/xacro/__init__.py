@@ -21,7 +21,7 @@ from mbplugin.errors import (
     UnresolvedPath,
     install_command,
 )
-from mbplugin.model.scene import Request, Scene
+from mbplugin.model import Request, Scene
 from mbplugin.processes.foreign import PARENT, Limits, in_own_child
 from mbplugin.processes.walls import Walls
 from mbplugin.readers.sdf.reader import read_sdf

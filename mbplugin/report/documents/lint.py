@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from mbplugin.analysis.uniqueness import joint_place
-from mbplugin.choices import ConstraintKind, CoordinateUnit, ReactionSource, ReactionUnit, Uniqueness
 from mbplugin.linter.rule import Applicability, Severity
-from mbplugin.model.mechanism.kinematics import forward
+from mbplugin.model import ConstraintKind, CoordinateUnit, ReactionSource, ReactionUnit, Uniqueness, forward
 from mbplugin.report.documents.part import (
     Code,
     Count,

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from mbplugin.constraints.rank import ConstraintMatrix
     from mbplugin.linter import Settings
     from mbplugin.linter.rule import Rule as LintRule
-    from mbplugin.model.scene import Origin, Scene
+    from mbplugin.model import Origin, Scene
     from mbplugin.visualization.gui import Viewed
 
 _SixOrNull = Annotated[list[float | None], Field(min_length=6, max_length=6)]

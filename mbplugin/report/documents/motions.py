@@ -23,8 +23,7 @@ from mbplugin.choices import (
 from mbplugin.comparison.agreement import EngineName, Program, Verdict
 from mbplugin.joint_reactions.sizing import LoadKind
 from mbplugin.joint_reactions.values import Mode
-from mbplugin.model.mechanism import base_sentence
-from mbplugin.model.mechanism.kinematics import rate_units
+from mbplugin.model import base_sentence, rate_units
 from mbplugin.report.documents.part import (
     Against,
     ByName,

@@ -18,7 +18,7 @@ from mbplugin.choices import (
     StopCategory,
     StopMeasure,
 )
-from mbplugin.model.brake_law import BrakeLaw
+from mbplugin.model import BrakeLaw
 from mbplugin.report.documents.part import (
     ByName,
     Count,

@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mbplugin.model.brake_law import SI, Units
-from mbplugin.model.brakes import with_coordinates
-from mbplugin.model.mechanism import base_sentence, held_sentence
+from mbplugin.model import SI, Mechanism, Scene, Units, base_sentence, held_sentence, with_coordinates
 from mbplugin.phrases import Assumption
 from mbplugin.readers import sources_of
 from mbplugin.readers.standing import stance_sentence, taken_in
@@ -23,8 +21,6 @@ if TYPE_CHECKING:
     from mbplugin.comparison.side_by_side import SideBySide
     from mbplugin.joint_reactions.values import Reactions
     from mbplugin.linter.run import Report
-    from mbplugin.model.mechanism import Mechanism
-    from mbplugin.model.scene import Scene
     from mbplugin.report.against import Comparison
     from mbplugin.report.record import Record
     from mbplugin.simulation.equilibrium import Linearization

@@ -9,8 +9,7 @@ from mbplugin.analysis.uniqueness import ConstraintVerdict, SelfStress
 from mbplugin.joint_reactions.misfit import LoopMisfits
 from mbplugin.joint_reactions.misfit_response import MisfitEffect
 from mbplugin.joint_reactions.values import ComponentReaction, ConstraintReaction, Reactions
-from mbplugin.model.mechanism.identity import freedom_of
-from mbplugin.model.spatial import COMPONENTS, units_of
+from mbplugin.model import COMPONENTS, freedom_of, units_of
 from mbplugin.phrases import counted, listed, number
 from mbplugin.report.html.chapters import Chapter
 from mbplugin.report.html.chart import Child, Html, choice, element, section, table, unshown

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from mbplugin.model.brake_law import Units, said_in
+from mbplugin.model import Units, said_in
 from mbplugin.phrases import counted
 from mbplugin.report import ROUNDING
 from mbplugin.report.html.chapters import Chapter

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbplugin.model.brake_law import Units
-from mbplugin.model.spatial import Array
+from mbplugin.model import Array, Units
 from mbplugin.phrases import counted
 from mbplugin.report.html.chapters import Chapter
 from mbplugin.report.html.chart import (

@@ -10,11 +10,8 @@ from math import sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from mbplugin.choices import LARGEST
+from mbplugin.model import LARGEST, BodyPoses, Pair, Request, Scene, Shape, rigid_groups
 from mbplugin.model.mechanism import WORLD, KnifeEdge, Mechanism, Pfaffian, Rolling
-from mbplugin.model.mechanism.kinematics import BodyPoses, rigid_groups
-from mbplugin.model.mechanism.pair import Pair
-from mbplugin.model.scene import Request, Scene, Shape
 from mbplugin.model.solids import (
     Triangles,
     box_triangles,

@@ -15,7 +15,7 @@ from mbplugin.csv_tables import csv_text
 from mbplugin.errors import BadUsage, MissingDependency
 from mbplugin.files import replacing
 from mbplugin.linter.run import Report
-from mbplugin.model.scene import Scene, State
+from mbplugin.model import Scene, State
 from mbplugin.phrases import cut_short, number
 from mbplugin.rendering import Result, format_of
 from mbplugin.report import plain, serialized, shown

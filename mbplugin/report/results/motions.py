@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbplugin.model.spatial import COMPONENTS
+from mbplugin.model import COMPONENTS
 from mbplugin.report.results import Presentation, bars, grid
 from mbplugin.stopping.sweep.run import QUANTILES
 

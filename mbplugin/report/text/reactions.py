@@ -7,12 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mbplugin.model.brake_law import SI, Units
+from mbplugin.model import COMPONENTS, SI, Units, coordinate_units, freedom_of, units_of
 from mbplugin.model.brakes import idle_sentence
 from mbplugin.model.mechanism import base_sentence, floating_sentence, held_sentence
-from mbplugin.model.mechanism.identity import freedom_of
-from mbplugin.model.mechanism.kinematics import coordinate_units
-from mbplugin.model.spatial import COMPONENTS, units_of
 from mbplugin.phrases import counted, joined_by_words, listed
 from mbplugin.readers.standing import stance_sentence
 from mbplugin.report import largest_of, shown

@@ -12,7 +12,7 @@ import numpy as np
 
 from mbplugin.errors import BadNumber, UnknownName, suggestion
 from mbplugin.files import replacing
-from mbplugin.model.spatial import AnyArray, Array, make_read_only
+from mbplugin.model import AnyArray, Array, make_read_only
 from mbplugin.phrases import counted, one_line
 from mbplugin.rendering import Result
 from mbplugin.simulation.trajectory import Samples

@@ -13,11 +13,8 @@ from mbplugin.dynamics.kernels.articulated import inverse_dynamics
 from mbplugin.dynamics.kernels.solve import add_law, sliding_forces
 from mbplugin.dynamics.tree_model import TreeModel, equations_of, tree_model
 from mbplugin.joint_reactions.statics import System, build_system, joint_rows
-from mbplugin.model.brake_law import rate_force
-from mbplugin.model.brakes import BrakeForce
+from mbplugin.model import BrakeForce, Pair, RowKind, forward, rate_force, travel_per_radian
 from mbplugin.model.mechanism.identity import Holder, HolderKind, RowLabel, freedom_held, lock_label
-from mbplugin.model.mechanism.kinematics import forward
-from mbplugin.model.mechanism.pair import Pair, RowKind, travel_per_radian
 from mbplugin.model.spatial import COMPONENTS, AnyArray, Array, cross, make_read_only, units_of
 from mbplugin.simulation.friction import AT_REST, Handling, LoadFriction, pull_rows, rates_of
 from mbplugin.simulation.trajectory import Held, held_mechanisms

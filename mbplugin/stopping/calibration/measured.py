@@ -15,12 +15,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import chi2, f
 
-from mbplugin.choices import LARGEST
 from mbplugin.csv_tables import CsvTable, read_csv
 from mbplugin.errors import BadNumber, BadUsage, UnknownName, suggestion
+from mbplugin.model import LARGEST, Array, Mechanism
 from mbplugin.model.brake_law import UNITS, symbol
-from mbplugin.model.mechanism import Mechanism
-from mbplugin.model.spatial import Array
 from mbplugin.phrases import listed
 from mbplugin.stopping.defaults import require_joints
 

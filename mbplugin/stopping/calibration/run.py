@@ -14,12 +14,9 @@ import numpy as np
 from mbplugin.arguments import checked
 from mbplugin.errors import BadUsage
 from mbplugin.files import toml_text
+from mbplugin.model import Array, Mechanism, Scene, base_sentence, mechanism_of, units_of, warn_of
 from mbplugin.model.brake_law import Brake, FitUncertainty, Ramp
-from mbplugin.model.brakes import warn_of
-from mbplugin.model.mechanism import Mechanism, base_sentence
 from mbplugin.model.mechanism.kinematics import NamedNumbers, numbers, rates_of
-from mbplugin.model.scene import Scene, mechanism_of
-from mbplugin.model.spatial import Array, units_of
 from mbplugin.phrases import counted, listed, number, visible
 from mbplugin.readers import ModelSource, Source, sources_of
 from mbplugin.readers.standing import standing

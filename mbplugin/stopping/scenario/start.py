@@ -12,16 +12,11 @@ from zipfile import BadZipFile, ZipFile
 
 import numpy as np
 
-from mbplugin.choices import LARGEST
 from mbplugin.csv_tables import read_csv
 from mbplugin.errors import BadNumber, BadUsage, UnknownName, UnreadableFile, suggestion
 from mbplugin.files import LONGEST
-from mbplugin.model.brake_law import Ramp
+from mbplugin.model import LARGEST, Actuator, Driver, Holder, JointValues, Mechanism, Ramp, joint_vector
 from mbplugin.model.brakes import NO_FORCES, AppliedForces, JointBrake
-from mbplugin.model.mechanism import Driver, Mechanism
-from mbplugin.model.mechanism.identity import Holder
-from mbplugin.model.mechanism.kinematics import JointValues, joint_vector
-from mbplugin.model.scene import Actuator
 from mbplugin.model.spatial import Array, FreedomUnits, units_of
 from mbplugin.phrases import one_line_repr
 

@@ -11,15 +11,11 @@ import numpy as np
 from typing_extensions import Unpack
 
 from mbplugin.arguments import checked
-from mbplugin.choices import Backend, StopLimits
 from mbplugin.errors import BadNumber, BadUsage
 from mbplugin.joint_reactions.envelope import LargestLoads, reactions_at
 from mbplugin.joint_reactions.flexible import StiffnessLike
 from mbplugin.joint_reactions.sizing import Envelope
-from mbplugin.model.brakes import warn_of
-from mbplugin.model.mechanism.kinematics import JointValues
-from mbplugin.model.scene import LoadLike, mechanism_of
-from mbplugin.model.spatial import Array
+from mbplugin.model import Array, Backend, JointValues, LoadLike, StopLimits, mechanism_of, warn_of
 from mbplugin.phrases import counted, one_line
 from mbplugin.readers import ModelSource, model_of
 from mbplugin.readers.motions import MOST_INSTANTS

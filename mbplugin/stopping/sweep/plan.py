@@ -25,7 +25,6 @@ from typing import Any, Protocol, get_args
 
 import numpy as np
 
-from mbplugin.choices import LARGEST, Backend
 from mbplugin.constraints.assembly import assemble
 from mbplugin.constraints.closure import Assembly
 from mbplugin.constraints.stated_state import following_rates
@@ -38,9 +37,8 @@ from mbplugin.errors import (
     UnknownName,
     suggestion,
 )
+from mbplugin.model import LARGEST, AnyArray, Array, Backend, Payload, State, units_of
 from mbplugin.model.brakes import JointBrake, no_brakes
-from mbplugin.model.scene import Payload, State
-from mbplugin.model.spatial import AnyArray, Array, units_of
 from mbplugin.phrases import one_line_repr
 from mbplugin.processes.foreign import interrupts_held, isolated_starts
 from mbplugin.simulation.trajectory.trajectory import Trajectory

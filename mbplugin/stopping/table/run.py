@@ -14,20 +14,10 @@ from typing_extensions import Unpack
 
 from mbplugin.arguments import checked, known_as
 from mbplugin.errors import BadNumber, BadUsage
-from mbplugin.model.brake_law import Brake, Ramp
-from mbplugin.model.brakes import (
-    implausible,
-    speeds_sentence,
-    stated_brake,
-    stated_brakes,
-    stated_ramps,
-    warn_of,
-    with_coordinates,
-)
-from mbplugin.model.mechanism import Mechanism
+from mbplugin.model import Array, Brake, Mechanism, Ramp, implausible, units_of, warn_of, with_coordinates
+from mbplugin.model.brakes import speeds_sentence, stated_brake, stated_brakes, stated_ramps
 from mbplugin.model.mechanism.kinematics import NamedNumbers, accelerations_of, numbers, rates_of
 from mbplugin.model.scene import Payload, Scene, as_scene, mechanism_of
-from mbplugin.model.spatial import Array, units_of
 from mbplugin.readers import ModelSource, Source
 from mbplugin.readers.standing import standing
 from mbplugin.simulation.options import LONGEST, MAX_SECONDS, require_positive

@@ -14,9 +14,7 @@ from scipy.spatial import ConvexHull
 
 from mbplugin.arguments import checked
 from mbplugin.errors import BadNumber, BadUsage
-from mbplugin.model.mechanism import Mechanism
-from mbplugin.model.scene import Payload, Scene
-from mbplugin.model.spatial import Array
+from mbplugin.model import Array, Mechanism, Payload, Scene
 from mbplugin.phrases import listed
 from mbplugin.readers import ModelSource, model_of
 from mbplugin.readers.paths import named_package

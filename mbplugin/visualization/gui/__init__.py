@@ -22,10 +22,7 @@ from mbplugin.arguments import checked, known_as
 from mbplugin.constraints.rank import View
 from mbplugin.constraints.rows import plane_columns
 from mbplugin.errors import MbPluginError
-from mbplugin.model.mechanism import Mechanism
-from mbplugin.model.mechanism.kinematics import forward
-from mbplugin.model.scene import Scene
-from mbplugin.model.spatial import Array
+from mbplugin.model import Array, JointValues, Mechanism, Scene, forward
 from mbplugin.phrases import counted
 from mbplugin.processes import isolated_command
 from mbplugin.readers import ModelSource, model_of
@@ -50,7 +47,6 @@ from mbplugin.visualization.render import camera_for
 if TYPE_CHECKING:
     from mbplugin.analysis import Analysis
     from mbplugin.joint_reactions.values import Reactions
-    from mbplugin.model.mechanism.kinematics import JointValues
     from mbplugin.simulation.trajectory.trajectory import Trajectory
     from mbplugin.stopping.outcome import StopReport
 
