@@ -10,18 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from mbplugin.choices import LOSS_KINDS, Format
-from mbplugin.cli import options as opt
-from mbplugin.cli.braking import (
-    BrakeOption,
-    DampingOption,
-    FrictionOption,
-    LoadOption,
-    LockOption,
-    PayloadOption,
-    StopPayloadOption,
-    TorqueOption,
-    count_bar,
-)
+from mbplugin.cli import braking, options as opt
 from mbplugin.cli.report import (
     AS_WRITTEN,
     CommandReport,
@@ -204,7 +193,7 @@ def diff_command(
             for file in (first, second)
         )
         names = opt.parse_names(map)
-        with count_bar("joints") as progress:
+        with braking.count_bar("joints") as progress:
             found = diff(
                 *scenes,
                 names=names,
@@ -328,15 +317,15 @@ def crosscheck_command(
     duration: Duration = None,
     q: opt.QOption = None,
     qd: opt.QdOption = None,
-    lock: LockOption = None,
-    brake: BrakeOption = None,
+    lock: braking.LockOption = None,
+    brake: braking.BrakeOption = None,
     signal: Signal = None,
     stop: Stop = None,
-    load: LoadOption = None,
-    payload: StopPayloadOption = None,
-    torque: TorqueOption = None,
-    damping: DampingOption = True,
-    friction: FrictionOption = True,
+    load: braking.LoadOption = None,
+    payload: braking.StopPayloadOption = None,
+    torque: braking.TorqueOption = None,
+    damping: braking.DampingOption = True,
+    friction: braking.FrictionOption = True,
     engine: CheckedBy = None,
     against: Against = None,
     step: Step = None,
@@ -378,7 +367,7 @@ def crosscheck_command(
         "max_seconds": max_seconds,
     }
     state = given.coordinates(q), given.rates(qd)
-    with count_bar("motions of the engines") as progress:
+    with braking.count_bar("motions of the engines") as progress:
         if stop is not None:
             from mbplugin.stopping.run import estop
 
@@ -457,8 +446,8 @@ def engines_command(
     file: opt.FileArgument,
     q: opt.QOption = None,
     qd: opt.QdOption = None,
-    load: LoadOption = None,
-    payload: PayloadOption = None,
+    load: braking.LoadOption = None,
+    payload: braking.PayloadOption = None,
     hold: HoldOption = None,
     stance: opt.StanceOption = None,
     friction: opt.GroundFrictionOption = None,

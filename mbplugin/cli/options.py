@@ -10,7 +10,7 @@ from typing import Annotated, Any, TextIO, get_args
 
 import typer
 
-from mbplugin.choices import Base, Massless, Plane
+from mbplugin.choices import LARGEST, Base, Massless, Plane, decimal
 from mbplugin.constraints import DEFAULT_TOLERANCE
 from mbplugin.errors import BadUsage, UnreadableFile
 from mbplugin.files import read_stdin
@@ -143,7 +143,6 @@ def number(text: str, what: str, expected: str = "a finite number", shown: str =
     BadUsage
         The text is not such a number; the message begins with ``what`` and quotes ``shown`` or else the text.
     """
-    from mbplugin.choices import LARGEST, decimal
 
     try:
         value = decimal(text)

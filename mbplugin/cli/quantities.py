@@ -7,19 +7,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from mbplugin.cli.options import put_once, split
 from mbplugin.errors import BadUsage, UnknownName, suggestion
-from mbplugin.model import Array, accelerations_of, follows, rates_of
+from mbplugin.model import Array, Lock, Mechanism, TimedConstraint, accelerations_of, follows, rates_of
 from mbplugin.model.brake_law import DIMENSION_OF, SI, UNITS, Units, dimension_of
 from mbplugin.model.mechanism.kinematics import forces_of, limits_of, misfit_dimension
 from mbplugin.phrases import counted
-
-if TYPE_CHECKING:
-    from mbplugin.model import Lock, Mechanism, TimedConstraint
 
 _LOAD, _PAYLOAD = "BODY:FX,FY,FZ[,MX,MY,MZ][@X,Y,Z]", "BODY:MASS[@X,Y,Z]"
 
@@ -99,7 +96,6 @@ class Quantities:
 
     def holds(self, texts: Sequence[str] | None) -> list[TimedConstraint]:
         """Return the timed constraints stated by ``--hold``."""
-        from mbplugin.model import TimedConstraint
 
         found = []
         for text in texts or ():
@@ -153,7 +149,6 @@ class Quantities:
             yield {"joint": joint, **named([values], "--brake", dimension, self.units)}
 
     def _locks(self, text: str) -> Iterator[Lock]:
-        from mbplugin.model import Lock
 
         joints, at, times = text.rpartition("@")
         if not at:

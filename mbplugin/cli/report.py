@@ -145,7 +145,6 @@ def _page(report: CommandReport, earlier: EarlierReport | None, output_format: s
 
 
 def _document(report: CommandReport, earlier: EarlierReport | None, output_format: str) -> str | bytes:
-    from mbplugin.report import serialized
     from mbplugin.report.documents.motions import with_comparison, with_record
 
     document = with_record(report.document(), report.record())

@@ -17,7 +17,7 @@ from mbplugin.errors import MbPluginError, install_command
 from mbplugin.model import Array, JointSpring, Request, Scene, State, forward
 from mbplugin.phrases import one_line_repr
 from mbplugin.processes.foreign import Limits, Purpose, in_engine
-from mbplugin.readers.mjcf.compile import has_diverged
+from mbplugin.readers.mjcf.compile import compile_mjcf, has_diverged
 from mbplugin.readers.standing import bolted_down
 from mbplugin.writers import write
 from mbplugin.writers.copies import is_as_in_file, is_of_format, source_text
@@ -316,7 +316,6 @@ def moved_apart(
     """
     import mujoco
 
-    from mbplugin.readers.mjcf.compile import compile_mjcf
     from mbplugin.readers.mjcf.files import model_files
 
     version = str(mujoco.__version__)

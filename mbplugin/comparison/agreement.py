@@ -251,7 +251,6 @@ def _sensors(task: Task, built: Built) -> dict[str, Array] | None:
 
 def _reactions(task: Task) -> dict[str, Array]:
     """Return our wrenches at the start in world axes."""
-    from mbplugin.simulation.run import simulate
 
     motion = simulate(
         task.mech, _MOMENT, q=task.q, payload=task.payloads, damping=False, friction=False, limits="ignore"

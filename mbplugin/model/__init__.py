@@ -209,10 +209,12 @@ else:
         "mbplugin.model.mechanism.kinematics",
         "mbplugin.model.scene",
         "mbplugin.model.brakes",
+        "mbplugin.model.solids",
     )
 
     def __getattr__(name: str) -> object:
-        if not name.startswith("_"):
+        # the import of a module of the room asks for its name first
+        if not name.startswith("_") and f"{__name__}.{name}" not in _MODULES:
             for module in _MODULES:
                 names = vars(import_module(module))
                 if name in names:

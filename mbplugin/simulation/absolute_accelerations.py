@@ -14,7 +14,7 @@ from mbplugin.constraints.rank import rank_blocks
 from mbplugin.constraints.reduction import body_twists, velocity_transformation
 from mbplugin.constraints.rows import plane_columns
 from mbplugin.dynamics import body_accelerations
-from mbplugin.dynamics.absolute import AbsoluteModel, absolute_equations, without_mass
+from mbplugin.dynamics.absolute import AbsoluteModel, absolute_equations, absolute_model, without_mass
 from mbplugin.dynamics.compiler import (
     address_of,
     compiled,
@@ -115,7 +115,6 @@ class AbsoluteAccelerations:
     @cached_property
     def _evaluation(self) -> AbsoluteEvaluation:
         # few motions need it, and its kernels are slow to import
-        from mbplugin.dynamics.absolute import absolute_model
 
         problem = self._problem
         locks = (*problem.locks, *problem.held, *(d.driver for d in problem.drives))

@@ -30,16 +30,8 @@ from mbplugin.model.brakes import (
     weightless,
     with_springs,
 )
-from mbplugin.model.mechanism import Constraint, Driver, Lock, Mechanism, TimedConstraint
-from mbplugin.model.mechanism.kinematics import (
-    JointValues,
-    NamedNumbers,
-    forces_of,
-    forward,
-    joint_vector,
-    numbers,
-    rate_vector,
-)
+from mbplugin.model.mechanism import Constraint, Driver, Lock, Mechanism, TimedConstraint, kinematics
+from mbplugin.model.mechanism.kinematics import JointValues, NamedNumbers
 from mbplugin.model.scene import (
     LoadLike,
     PayloadLike,
@@ -225,7 +217,7 @@ def simulate(
         with_springs(base, springs),
         loads=(*base.loads, *read_loads(mechanism, loads)),
         payloads=base.payloads if payload is None else read_payloads(mechanism, payload),
-        torques={**base.torques, **numbers(torques, forces_of(mechanism))},
+        torques={**base.torques, **kinematics.numbers(torques, kinematics.forces_of(mechanism))},
         armature={**base.armature, **(armature or {})},
         controller=controller,
         damping=damping,
@@ -299,7 +291,9 @@ def _labels(
     """Return the rows to drop as (constraint, component)."""
     if not dropped:
         return ()
-    rows = constraint_matrix(mech, joint_vector(mech, None), rate_vector(mech, None), planar=planar).rows
+    rows = constraint_matrix(
+        mech, kinematics.joint_vector(mech, None), kinematics.rate_vector(mech, None), planar=planar
+    ).rows
     out = []
     for row in dropped:
         if isinstance(row, int):
@@ -444,7 +438,7 @@ def _open_loads(problem: Problem, joints: Sequence[str], options: Options) -> li
     from mbplugin.joint_reactions.statics import build_system
 
     mech, columns = problem.model.mech, plane_columns(options.planar)
-    system = build_system(mech, problem.q, forward(mech, problem.q), columns, options.tolerance)
+    system = build_system(mech, problem.q, kinematics.forward(mech, problem.q), columns, options.tolerance)
     names = [v.name for v in system.verdicts if v.name in joints and not v.unique]
     if not names:
         return []

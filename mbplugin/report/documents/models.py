@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field
 
 from mbplugin.choices import Format, LossKind
-from mbplugin.closing.drift import Drives, assumptions_of
+from mbplugin.closing.drift import Closing, Drives, assumptions_of
 from mbplugin.comparison.models.alignment import DifferenceKind, NormalisedKind, StatedKind
 from mbplugin.joint_reactions.values import Mode
 from mbplugin.linter.rule import Severity
@@ -31,7 +31,6 @@ from mbplugin.report.documents.part import (
 )
 
 if TYPE_CHECKING:
-    from mbplugin.closing.drift import Closing
     from mbplugin.comparison.models.alignment import Difference, ModelDiff
     from mbplugin.comparison.side_by_side import JointWrench, SideBySide
     from mbplugin.constraints.rank import ConstraintMatrix

@@ -20,9 +20,9 @@ from mbplugin.choices import (
     TransitionRule,
     Uniqueness,
 )
-from mbplugin.comparison.agreement import EngineName, Program, Verdict
+from mbplugin.comparison.agreement import Agreement, EngineName, Program, Verdict
 from mbplugin.joint_reactions.sizing import LoadKind
-from mbplugin.joint_reactions.values import Mode
+from mbplugin.joint_reactions.values import Mode, Reactions
 from mbplugin.model import base_sentence, rate_units
 from mbplugin.report.documents.part import (
     Against,
@@ -50,8 +50,6 @@ from mbplugin.simulation.passing_marks import EventKind
 from mbplugin.stopping.scenario import assumed_brakes, brakes_of_effort
 
 if TYPE_CHECKING:
-    from mbplugin.comparison.agreement import Agreement
-    from mbplugin.joint_reactions.values import Reactions
     from mbplugin.report.against import Comparison
     from mbplugin.report.record import Record as RecordValue
     from mbplugin.simulation.equilibrium import Linearization, Mode as EigenMode

@@ -28,7 +28,7 @@ from mbplugin.stopping import (
     require_bound,
     tolerance_bound,
 )
-from mbplugin.stopping.calibration import CalibratedRow, Calibration, FittedJoint, RepeatedStop
+from mbplugin.stopping.calibration import CalibratedRow, Calibration, FittedJoint, RepeatedStop, fit
 from mbplugin.stopping.calibration.choice import (
     WITHOUT_TORQUE,
     Choice,
@@ -40,17 +40,7 @@ from mbplugin.stopping.calibration.choice import (
     unexplained,
     without_reaction,
 )
-from mbplugin.stopping.calibration.fit import (
-    FRICTION,
-    Bench,
-    BrakeModel,
-    Fit,
-    RampModel,
-    RowModel,
-    brake_with,
-    ramp_with,
-    unit_of,
-)
+from mbplugin.stopping.calibration.fit import Bench, BrakeModel, Fit, RampModel, RowModel
 from mbplugin.stopping.calibration.intervals import (
     Determination,
     Margin,
@@ -247,7 +237,7 @@ class _Group:
         self._fixed = _fixed(mech, of.joint, names)
         choice, margin, predicted, self._gravity = self._fitted(bench, names, cover)
         known = determination(choice.fit)
-        units = [unit_of(name, freedom) for name in choice.fit.names]
+        units = [fit.unit_of(name, freedom) for name in choice.fit.names]
         every = {p.name: p for p in parameters_of(choice.fit, known, units)}
         undetermined, notes = known.undetermined, self._notes(choice, known)
         if "reaction" in choice.fit.values and "reaction" not in every:
@@ -321,13 +311,13 @@ class _Group:
 
     def _stated(self, values: Mapping[str, float]) -> Brake | Ramp:
         if self._of.category == 1:
-            return ramp_with(self._of.joint, values)
-        return brake_with(self._fixed, values)
+            return fit.ramp_with(self._of.joint, values)
+        return fit.brake_with(self._fixed, values)
 
     def _uncertainty(self, found: Fit, known: Determination, margin: Margin | None) -> FitUncertainty:
         """Return the uncertainty of the fit, with the margin as the difference of the written numbers."""
         law = (
-            FRICTION
+            fit.FRICTION
             if self._of.category == 0 and not self._names and "short_circuit" not in found.names
             else ()
         )

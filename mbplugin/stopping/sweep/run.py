@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from mbplugin.errors import BadUsage, MbPluginError, UnreadableFile
+from mbplugin.errors import BadUsage, MbPluginError, MissingDependency, UnreadableFile
 from mbplugin.files import read_bounded, replacing, temporary_beside
 from mbplugin.model import AnyArray, Array
 from mbplugin.phrases import one_line_repr, visible_one_line
@@ -286,7 +286,6 @@ def arrow() -> Any:
     MissingDependency
         It is not installed.
     """
-    from mbplugin.errors import MissingDependency
 
     try:
         import pyarrow

@@ -17,13 +17,12 @@ from mbplugin.phrases import at_most_shown, counted, listed, one_line
 from mbplugin.rendering import Result, rendered
 from mbplugin.stopping import CONFIDENCE, SHARE
 from mbplugin.stopping.outcome import OUTCOME_WORDS
-from mbplugin.stopping.scenario import NO_EFFORT_LIMITS, NO_TOOL, EffortLimits, ToolChoice
+from mbplugin.stopping.scenario import NO_EFFORT_LIMITS, NO_TOOL, EffortLimits, Scenario, ToolChoice
 
 if TYPE_CHECKING:
     from mbplugin.stopping.calibration import MeasuredStops
     from mbplugin.stopping.calibration.intervals import StopBounds
     from mbplugin.stopping.many import StopSummary
-    from mbplugin.stopping.scenario import Scenario
     from mbplugin.stopping.table.extension import ExtensionPose
     from mbplugin.stopping.worst_search import WorstStops
     from mbplugin.stopping.zones import StopMotion
