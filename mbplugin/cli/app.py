@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import sys
 import traceback
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
@@ -146,7 +147,8 @@ def _of_the_machine(error: BaseException | None) -> str:
 
 
 def _interrupted(error: BaseException | None) -> bool:
-    """Return True if an error was caused by Ctrl-C, which an extension module may turn into an ImportError."""
-    while error is not None and not isinstance(error, KeyboardInterrupt):
+    """Return True if Ctrl-C, which extension modules may turn into ImportErrors, or a quit debugger was the cause."""
+    quits = getattr(sys.modules.get("bdb"), "BdbQuit", KeyboardInterrupt)
+    while error is not None and not isinstance(error, (KeyboardInterrupt, quits)):
         error = error.__cause__ or error.__context__
     return error is not None
