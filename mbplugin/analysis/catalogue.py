@@ -15,9 +15,7 @@ from mbplugin.analysis.uniqueness import StressedBlock
 from mbplugin.constraints.rank import RankedBlock, View, redundancy, sample_poses
 from mbplugin.constraints.rows import Rows
 from mbplugin.constraints.sparse_qr import Strip, strip_of
-from mbplugin.model.mechanism import Mechanism
-from mbplugin.model.mechanism.pair import Pair
-from mbplugin.model.spatial import AnyArray, Array
+from mbplugin.model import AnyArray, Array, Mechanism, Pair
 
 #: Cost of each replacement type: how hard it is to manufacture; cheaper ones are offered first.
 COST = {

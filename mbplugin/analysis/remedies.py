@@ -20,10 +20,7 @@ from mbplugin.constraints.rank import RankedBlock, View
 from mbplugin.constraints.rows import joint_frames
 from mbplugin.errors import BrokenModel, UnknownName
 from mbplugin.files import toml_text
-from mbplugin.model.mechanism import WORLD, Lock, Mechanism
-from mbplugin.model.mechanism.kinematics import BodyPoses, coordinates_of, relative_pose
-from mbplugin.model.mechanism.pair import Pair
-from mbplugin.model.spatial import Array
+from mbplugin.model import WORLD, Array, BodyPoses, Lock, Mechanism, Pair, coordinates_of, relative_pose
 from mbplugin.phrases import counted, dataclass, listed, one_line_repr
 
 #: Number of initial options tried, times p: larger blocks get fewer.

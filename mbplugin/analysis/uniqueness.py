@@ -17,11 +17,8 @@ from mbplugin.constraints.rank import RankedBlock, block_null_space
 from mbplugin.constraints.reduction import ReducedBlock
 from mbplugin.constraints.rows import Rows
 from mbplugin.constraints.sparse_qr import strip_of
-from mbplugin.model import ConstraintKind, Uniqueness
+from mbplugin.model import BodyPoses, ConstraintKind, Contact, Pair, RowLabel, Uniqueness
 from mbplugin.model.mechanism import WORLD, Constraint, Coupling, Driver, Lock, Mechanism
-from mbplugin.model.mechanism.identity import RowLabel
-from mbplugin.model.mechanism.kinematics import BodyPoses
-from mbplugin.model.mechanism.pair import Contact, Pair
 from mbplugin.model.spatial import MOTION_WORDS, AnyArray, Array, pivot_order, pivoted_qr, shift_rows
 from mbplugin.phrases import dataclass, one_line_repr
 

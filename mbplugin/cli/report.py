@@ -28,7 +28,7 @@ from mbplugin.report import serialized
 
 if TYPE_CHECKING:
     from mbplugin.cli.quantities import Quantities
-    from mbplugin.model.scene import Scene
+    from mbplugin.model import Scene
     from mbplugin.report.against import Comparison, EarlierReport
     from mbplugin.report.documents import DocumentName
     from mbplugin.report.html.chapters import Chapter
@@ -145,7 +145,6 @@ def _page(report: CommandReport, earlier: EarlierReport | None, output_format: s
 
 
 def _document(report: CommandReport, earlier: EarlierReport | None, output_format: str) -> str | bytes:
-    from mbplugin.report import serialized
     from mbplugin.report.documents.motions import with_comparison, with_record
 
     document = with_record(report.document(), report.record())
@@ -281,7 +280,7 @@ def quantities_of(scene: Scene, file: str, reading: Reading) -> Quantities:
 
 
 if TYPE_CHECKING:
-    from mbplugin.model.scene import Scene
+    from mbplugin.model import Scene
     from mbplugin.report.record import Record
     from mbplugin.report.text import Line
 

@@ -24,11 +24,8 @@ from mbplugin.dynamics.formulations import best_coordinates, eliminate, independ
 from mbplugin.dynamics.tree_model import joint_equations
 from mbplugin.errors import BrokenModel, MbPluginError, install_command
 from mbplugin.joint_reactions import closed_state
-from mbplugin.model.mechanism import WORLD, Lock, Mechanism, base_sentence
+from mbplugin.model import WORLD, Array, Freedom, Lock, Mechanism, Pair, Pose, Scene, State, base_sentence
 from mbplugin.model.mechanism.kinematics import JointValues, coordinates_of, forward, violation
-from mbplugin.model.mechanism.pair import Freedom, Pair
-from mbplugin.model.scene import Scene, State
-from mbplugin.model.spatial import Array, Pose
 from mbplugin.phrases import Assumption, counted, listed, one_line, one_line_repr
 from mbplugin.processes.foreign import Limits, Purpose, in_own_child
 from mbplugin.readers import ModelSource, model_of

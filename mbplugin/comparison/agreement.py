@@ -17,11 +17,9 @@ from mbplugin.bullet.motion import Sampled, Task
 from mbplugin.bullet.tree import outer_frame
 from mbplugin.constraints import DEFAULT_TOLERANCE
 from mbplugin.errors import BadUsage
+from mbplugin.model import Array, Scene, State, cross, forward, mechanism_of
 from mbplugin.model.brakes import AppliedForces, BrakeLike, idle_sentence, signalled_brakes
 from mbplugin.model.mechanism import Driver, Lock, Mechanism, floating_sentence
-from mbplugin.model.mechanism.kinematics import forward
-from mbplugin.model.scene import Scene, State, mechanism_of
-from mbplugin.model.spatial import Array, cross
 from mbplugin.phrases import cut_short, listed, one_line, one_line_repr
 from mbplugin.rendering import Result
 from mbplugin.simulation.options import MAX_SECONDS, Options
@@ -253,7 +251,6 @@ def _sensors(task: Task, built: Built) -> dict[str, Array] | None:
 
 def _reactions(task: Task) -> dict[str, Array]:
     """Return our wrenches at the start in world axes."""
-    from mbplugin.simulation.run import simulate
 
     motion = simulate(
         task.mech, _MOMENT, q=task.q, payload=task.payloads, damping=False, friction=False, limits="ignore"

@@ -26,10 +26,7 @@ from mbplugin.constraints.closure import (
 )
 from mbplugin.constraints.descent import gauss_newton, levenberg_marquardt, shortest_step
 from mbplugin.errors import CannotClose, ContradictedState
-from mbplugin.model.mechanism import Mechanism
-from mbplugin.model.mechanism.kinematics import relative_pose
-from mbplugin.model.mechanism.pair import Pair, has_quaternion
-from mbplugin.model.spatial import AnyArray, Array
+from mbplugin.model import AnyArray, Array, Mechanism, Pair, has_quaternion, relative_pose
 from mbplugin.phrases import dataclass, listed
 
 #: Two axes are opposite if the cosine of their angle is below this (170°).

@@ -17,10 +17,8 @@ from mbplugin.constraints.reduction import Block, ReducedBlock, body_twists, fin
 from mbplugin.constraints.rows import Rows, all_rows, planar_rows, plane_columns
 from mbplugin.constraints.sparse_qr import Elimination, Strip, added, banded_factor, eliminate, stacked
 from mbplugin.csv_tables import write_csv
-from mbplugin.model.mechanism import WORLD, Lock, Mechanism
-from mbplugin.model.mechanism.identity import RowLabel
+from mbplugin.model import TWIST_COLUMNS, WORLD, AnyArray, Array, Lock, Mechanism, RowLabel
 from mbplugin.model.mechanism.kinematics import BodyPoses, JointValues, forward, joint_vector, rate_vector
-from mbplugin.model.spatial import TWIST_COLUMNS, AnyArray, Array
 from mbplugin.phrases import dataclass, one_line, one_line_repr
 from mbplugin.rendering import Result
 

@@ -8,8 +8,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from mbplugin.linter.rule import Finding, Selection, Severity
-from mbplugin.model import Simulator
-from mbplugin.model.brake_law import SI, Units
+from mbplugin.model import SI, Simulator, Units
 from mbplugin.phrases import dataclass
 from mbplugin.readers.paths import real_path
 

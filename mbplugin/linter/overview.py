@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from mbplugin.linter.rule import SEVERITIES, Finding, Severity
-from mbplugin.model.mechanism import WORLD, base_sentence
+from mbplugin.model import WORLD, base_sentence
 from mbplugin.phrases import dataclass
 
 if TYPE_CHECKING:

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from mbplugin import phrases
 from mbplugin.arguments import checked
+from mbplugin.choices import Severity as Severity
 from mbplugin.errors import UnknownName, suggestion
 from mbplugin.formats import ENDINGS
 from mbplugin.linter import rules as rule_package
-from mbplugin.model import Severity as Severity
-from mbplugin.model.scene import Origin, Scene
+from mbplugin.model import Origin, Scene
 from mbplugin.phrases import dataclass, one_line, shortened, visible
 from mbplugin.processes.foreign import RULE_GROUP, rules_are_announced
 from mbplugin.processes.supervised import running

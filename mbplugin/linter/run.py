@@ -39,10 +39,7 @@ from mbplugin.linter.rule import (
     rules,
     text_of,
 )
-from mbplugin.model import SIMULATORS, Base, Simulator
-from mbplugin.model.brakes import with_coordinates
-from mbplugin.model.mechanism import Mechanism
-from mbplugin.model.scene import Origin, Scene, as_scene
+from mbplugin.model import SIMULATORS, Base, Mechanism, Origin, Scene, Simulator, as_scene, with_coordinates
 from mbplugin.phrases import counted, dataclass, names_of, one_line, visible
 from mbplugin.processes.supervised import RULE_MEMORY, RuleTookTooLong, rule_seconds, running
 from mbplugin.readers import ModelSource, in_memory, loaded

@@ -14,9 +14,9 @@ from typing import Any, Literal, NamedTuple, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from mbplugin.choices import LARGEST, Base, Massless, Simulator
 from mbplugin.errors import BadNumber, BadUsage, UnknownName, answers_wrong_calls, suggestion, takes_units
-from mbplugin.model import Base, Massless, Simulator
-from mbplugin.model.brake_law import EXAMPLES, LARGEST, SI, Brake, Limit, Misfit, Ramp
+from mbplugin.model.brake_law import EXAMPLES, SI, Brake, Limit, Misfit, Ramp
 from mbplugin.model.mechanism import WORLD, Lock, Mechanism, TimedConstraint
 from mbplugin.model.mechanism.identity import RowLabel, pair_and_freedom
 from mbplugin.model.mechanism.pair import Contact, Pair

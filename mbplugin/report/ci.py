@@ -19,7 +19,7 @@ from urllib.parse import quote
 
 from mbplugin.errors import BadUsage, MbPluginError
 from mbplugin.files import read_bounded
-from mbplugin.linter.rule import LONGEST, Finding, FindingFix
+from mbplugin.linter.rule import LONGEST, Finding, FindingFix, Rule, TextRange, rules
 from mbplugin.phrases import counted, shortened, visible
 from mbplugin.processes.git import Repository, open_repository
 from mbplugin.report import findings_summary, plain, runs_summary, shown
@@ -30,7 +30,6 @@ from mbplugin.version import SUMMARY, __version__
 
 if TYPE_CHECKING:
     from mbplugin.comparison.models.alignment import Difference, ModelDiff, Quantities, StopChange, StopFigure
-    from mbplugin.linter.rule import Rule, TextRange
     from mbplugin.linter.run import Report, Suppressed
 
 
@@ -50,7 +49,6 @@ def sarif_text(reports: Sequence[Report]) -> str:
 
 def sarif_document(reports: Sequence[Report]) -> Object:
     """Return the SARIF log: one run of the tool over all files."""
-    from mbplugin.linter.rule import rules
 
     known = rules()
     index = {rule.code: k for k, rule in enumerate(known)}

@@ -18,9 +18,7 @@ import numpy as np
 
 from mbplugin.errors import BadUsage, MbPluginError
 from mbplugin.files import read_bounded
-from mbplugin.model import CoordinateUnit
-from mbplugin.model.mechanism import Mechanism
-from mbplugin.model.mechanism.pair import SIDES
+from mbplugin.model import SIDES, Array, CoordinateUnit, Mechanism, Scene
 from mbplugin.phrases import counted, dataclass, listed, number
 from mbplugin.readers import Source
 from mbplugin.version import __version__
@@ -32,8 +30,6 @@ if TYPE_CHECKING:
     from mbplugin.joint_reactions.sizing import Envelope, LargestLoad
     from mbplugin.joint_reactions.values import ActuatorForces, ComponentReaction, Reactions
     from mbplugin.linter.run import Report
-    from mbplugin.model.scene import Scene
-    from mbplugin.model.spatial import Array
 
 
 #: With more bodies, reports leave out reactions, which would take too long; ``mbplugin reactions`` computes them.

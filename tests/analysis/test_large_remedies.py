@@ -8,8 +8,7 @@ from scipy.sparse import csr_array
 
 import mbplugin as mb
 from benchmark_mechanisms import n_four_bar
-from mbplugin.analysis import analyze_mechanism
-from mbplugin.analysis import remedies as of_remedies
+from mbplugin.analysis import analyze_mechanism, remedies as of_remedies
 from mbplugin.analysis.catalogue import (
     Loads,
     Option,

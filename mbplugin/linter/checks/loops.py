@@ -16,10 +16,8 @@ import numpy as np
 
 from mbplugin.files import toml_text
 from mbplugin.linter.checks.meshes import solid_of
-from mbplugin.model.mechanism import WORLD, Body, Mechanism, TreeJoint
+from mbplugin.model import MADE, WORLD, Body, Mechanism, Pair, Payload, Scene, TreeJoint
 from mbplugin.model.mechanism.kinematics import BodyPoses, forward, joint_axes, joint_vector, rigid_groups
-from mbplugin.model.mechanism.pair import Pair
-from mbplugin.model.scene import MADE, Payload, Scene
 from mbplugin.model.spatial import AnyArray, Array, Pose, is_turn, rpy_from_rotation, skew
 from mbplugin.phrases import dataclass, visible
 

@@ -16,9 +16,7 @@ from mbplugin.linter.checks.shapes import (
 )
 from mbplugin.linter.checks.snapping import numbers, written_links
 from mbplugin.linter.rule import Finding, Rule, Severity, body_place
-from mbplugin.model.mechanism import WORLD
-from mbplugin.model.mechanism.kinematics import rigid_groups
-from mbplugin.model.scene import Node, Request, Scene
+from mbplugin.model import WORLD, Node, Request, Scene, rigid_groups
 from mbplugin.readers.meshes import mesh_problem
 from mbplugin.readers.paths import looked_up, package_is_known
 

@@ -15,9 +15,7 @@ from typing import Any, get_args
 import numpy as np
 
 from mbplugin.errors import BadScene, BadUsage, MbPluginError, suggestion
-from mbplugin.model.brake_law import SI, FitUncertainty
-from mbplugin.model.scene import Origin
-from mbplugin.model.spatial import Array, Pose, rotation_from_rpy
+from mbplugin.model import SI, Array, FitUncertainty, Origin, Pose, rotation_from_rpy
 from mbplugin.phrases import only_near
 from mbplugin.readers.scene_file.tables import (
     ActuatorTable,

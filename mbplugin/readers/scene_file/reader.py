@@ -9,10 +9,8 @@ from typing import Any
 import numpy as np
 
 from mbplugin.errors import BadScene, MbPluginError
+from mbplugin.model import WORLD, BodyPoses, Driver, Holder, Mechanism, TreeJoint, joint_vector, rate_vector
 from mbplugin.model.brake_law import Limit, Misfit
-from mbplugin.model.mechanism import WORLD, Driver, Mechanism, TreeJoint
-from mbplugin.model.mechanism.identity import Holder
-from mbplugin.model.mechanism.kinematics import BodyPoses, joint_vector, rate_vector
 from mbplugin.model.mechanism.pair import MotionProfile, Pair, measure, pair_transform
 from mbplugin.model.scene import Defect, LintOptions, Origin, OriginKey, Request, Scene
 from mbplugin.model.spatial import (

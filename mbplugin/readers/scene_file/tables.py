@@ -26,10 +26,8 @@ from typing import (
     get_type_hints,
 )
 
-from mbplugin.model import Base, NamedPlane, PairTypeName, Simulator
-from mbplugin.model.brake_law import LARGEST, Brake
-from mbplugin.model.mechanism.pair import LARGEST_FRICTION, Between
-from mbplugin.model.scene import Request
+from mbplugin.choices import LARGEST, Base, NamedPlane, PairTypeName, Simulator
+from mbplugin.model import LARGEST_FRICTION, Between, Brake, Request
 from mbplugin.readers.paths import resolve
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from functools import lru_cache
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Literal
 
-from mbplugin.analysis.remedies import at_singular_pose, no_remedy
+from mbplugin.analysis.remedies import Change, Remedy, at_singular_pose, no_remedy
 from mbplugin.linter.overview import Freedoms, Kind, Overview, Place, freedoms_of, overview_of, verdict_of
 from mbplugin.phrases import counted, cut_short, listed, visible
 from mbplugin.report import findings_summary, ignored_lines, runs_summary
@@ -19,7 +19,6 @@ from mbplugin.report.text import MOST_NAMES, PLAIN_WIDTH, Line, plain_text, wrap
 
 if TYPE_CHECKING:
     from mbplugin.analysis import Analysis
-    from mbplugin.analysis.remedies import Change, Remedy
     from mbplugin.linter.rule import Finding
     from mbplugin.linter.run import Report
 

@@ -15,11 +15,10 @@ from mbplugin.files import parse_json, read_bounded
 from mbplugin.phrases import listed, one_line, one_line_repr
 from mbplugin.rendering import Result
 from mbplugin.stopping.scenario import NO_EFFORT_LIMITS, NO_TOOL, EffortLimits, ToolChoice
-from mbplugin.stopping.table import at_most
+from mbplugin.stopping.table import StoppingTable, at_most
 
 if TYPE_CHECKING:
     from mbplugin.stopping.outcome import StopReport
-    from mbplugin.stopping.table import StoppingTable
     from mbplugin.stopping.worst_search import WorstStops
 
 #: Sources of distances: a stop, a table, worst stops, the path of the JSON of one of these, or its figures.
@@ -128,7 +127,6 @@ def figures_of(stop: StopLike, category: int | None = None) -> StopFigures:
         The argument is not a document or value with stops, or it has several categories.
     """
     from mbplugin.stopping.outcome import StopReport
-    from mbplugin.stopping.table import StoppingTable
     from mbplugin.stopping.worst_search import WorstStops
 
     if isinstance(stop, StopFigures):
