@@ -130,7 +130,8 @@ def _find(
     X_SC = {}
     for link in range(-1, len(infos)):
         bullet.changeDynamics(body, link, jointDamping=0, **_FREE, physicsClientId=client)
-        X_SC[link] = _inertial_frame(bullet, client, body, link)
+        info = bullet.getDynamicsInfo(body, link, physicsClientId=client)
+        X_SC[link] = Pose(rotation_from_quaternion(info[4]), np.array(info[3], dtype=float))
     for name, link_name in text.links.items():
         link = link_of_name.get(link_name, -1)
         if link >= 0 or text.root != "world":
@@ -152,11 +153,6 @@ def _find(
             _release(bullet, client, motor)
         if found:
             motors[joint.pair.name] = tuple(found)
-
-
-def _inertial_frame(bullet: ModuleType, client: int, body: int, link: int) -> Pose:
-    info = bullet.getDynamicsInfo(body, link, physicsClientId=client)
-    return Pose(rotation_from_quaternion(info[4]), np.array(info[3], dtype=float))
 
 
 def _release(bullet: ModuleType, client: int, motor: Motor) -> None:

@@ -168,7 +168,8 @@ def _report_of(path: str, *, complete: bool) -> tuple[targets.Target | None, Rep
     ):
         return None, None
     target = targets.target_of(path, settings)
-    asked = target if complete else replace(target, settings=_without_late(settings))
+    early = replace(settings, ignore=(*settings.ignore, *LATE))
+    asked = target if complete else replace(target, settings=early)
     report = lint_one_of_many(asked, {} if complete else {"samples": 0})
     if settings.baseline:
         try:
@@ -185,10 +186,6 @@ def _known(baseline: str, version: tuple[int, ...]) -> targets.Known:
     return targets.read_baseline(
         Path(baseline), lambda document: violation(document, "lint"), Path(baseline).parent
     )
-
-
-def _without_late(settings: Settings) -> Settings:
-    return replace(settings, ignore=(*settings.ignore, *LATE))
 
 
 def _files(path: str, report: Report | None, named: list[str]) -> tuple[str, ...]:

@@ -97,11 +97,7 @@ def with_held(mech: Mechanism, held: Sequence[Lock]) -> Mechanism:
 
 def limited_joints(mech: Mechanism) -> list[str]:
     """Return the pairs whose freedoms all have a finite effort limit."""
-    return [p.name for p in mech.pairs if p.freedoms and all(_limited(f.effort) for f in p.freedoms)]
-
-
-def _limited(effort: float) -> bool:
-    return 0 < effort < np.inf
+    return [p.name for p in mech.pairs if p.freedoms and all(0 < f.effort < np.inf for f in p.freedoms)]
 
 
 def named_lock(mech: Mechanism, name: str, what: str = "the joint to hold") -> Lock:

@@ -23,7 +23,7 @@ from mbplugin.joint_reactions.statics import Family, NullDirection, System, buil
 from mbplugin.joint_reactions.stiffness import NOTHING_MISSING, MissingStiffness
 from mbplugin.joint_reactions.stiffness_estimate import Estimate
 from mbplugin.model import COMPONENTS, AnyArray, Array, JointValues, Pair, RowLabel
-from mbplugin.model.mechanism import Constraint, Coupling, Driver, Lock, Mechanism
+from mbplugin.model.mechanism import Coupling, Driver, Lock, Mechanism
 from mbplugin.phrases import counted, one_line, one_line_repr
 from mbplugin.readers import ModelSource
 from mbplugin.readers.standing import Stance, standing
@@ -185,7 +185,9 @@ def acting_rows(system: System, pair: Pair) -> Iterator[tuple[slice, Array]]:
             for term in constraint.terms:
                 if term.joint == pair.name:
                     yield at, term.coefficient * _freedom_row(system, pair, term.freedom)
-        elif rows.components and (constraint is pair or _drives(constraint, pair)):
+        elif rows.components and (
+            constraint is pair or (isinstance(constraint, Driver | Lock) and constraint.joint == pair.name)
+        ):
             yield at, rows_at_joint(system.mech, system.poses, pair, rows)
 
 
@@ -205,10 +207,6 @@ def unique_axes(system: System, pair: Pair, R_AP: Array) -> AnyArray:
         zero = max(zero, float(system.zero[at].max(initial=0.0)))
     turned = np.kron(np.eye(2), R_AP) @ added(parts).values
     return np.asarray(np.linalg.norm(turned, axis=1) <= _SUMS * zero)
-
-
-def _drives(constraint: Constraint, pair: Pair) -> bool:
-    return isinstance(constraint, Driver | Lock) and constraint.joint == pair.name
 
 
 def _freedom_row(system: System, pair: Pair, freedom: str) -> Array:

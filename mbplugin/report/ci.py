@@ -165,7 +165,9 @@ def github_text(reports: Sequence[Report]) -> str:
 
 
 def _command(finding: Finding) -> str:
-    properties = ",".join(f"{key}={_property(value)}" for key, value in _properties(finding))
+    properties = ",".join(
+        f"{key}={_data(value).replace(':', '%3A').replace(',', '%2C')}" for key, value in _properties(finding)
+    )
     # annotations have no suggestions: GitHub reads those in comments of a review only
     fix = f"\nfix ({finding.fix.applicability}): {visible(finding.fix.title)}" if finding.fix else ""
     return f"::{_COMMANDS[finding.severity]} {properties}::{_data(annotation(finding) + fix)}"
@@ -183,10 +185,6 @@ def _properties(finding: Finding) -> Iterator[tuple[str, str]]:
 def _data(text: str) -> str:
     """Escape text for the runner; a raw line break would end the command and could start another."""
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")
 
 
 # GitLab's Code Quality report: a JSON list of findings.

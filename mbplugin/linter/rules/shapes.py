@@ -287,7 +287,9 @@ class VisualWithoutCollision(Rule):
         if not touching:
             return
         groups = rigid_groups(scene.mechanism)
-        root = groups[_root(scene)]
+        # the first link carries the robot and often stands on something
+        bodies = scene.mechanism.bodies
+        root = groups[bodies[0].name if bodies else WORLD]
         found = [
             Instance(link, body_place(scene, link), repr(link))
             for link, own in roles.items()
@@ -300,11 +302,6 @@ class VisualWithoutCollision(Rule):
             "moving links with a visual and no collision shape",
             help="add a <collision> to each, or ignore this where contact is not intended",
         )
-
-
-def _root(scene: Scene) -> str:
-    """Return the first link, which carries the robot and often stands on something."""
-    return scene.mechanism.bodies[0].name if scene.mechanism.bodies else WORLD
 
 
 #: Overlaps up to this depth may come from rounded lengths and collision margins of engines, m.
