@@ -23,7 +23,7 @@ import mbplugin
 ASSETS = Path(__file__).resolve().parent.parent / "assets"
 LIBRARIES = "import numpy, scipy.linalg, lxml, pydantic, typer"
 #: What a lint of a robot with loops cannot do without, and nothing else.
-LEAST = "import numpy, lxml.etree, pydantic, typer; pydantic.BaseModel; import mbplugin.model.spatial as l; l._lapack()"
+LEAST = "import numpy, lxml.etree, typer; import mbplugin.model.spatial as l; l._lapack()"
 #: One thread on all sides: those that OpenBLAS starts and never uses cost processor time.
 ENVIRONMENT = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
 

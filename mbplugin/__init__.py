@@ -10,30 +10,34 @@ from mbplugin.api import PUBLIC
 from mbplugin.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from mbplugin.analysis import Analysis as Analysis
-    from mbplugin.analysis import analyze as analyze
+    from mbplugin.analysis import Analysis as Analysis, analyze as analyze
     from mbplugin.analysis.many_poses import PoseAnalyses as PoseAnalyses
-    from mbplugin.api import constraint_matrix as constraint_matrix
-    from mbplugin.api import load as load
-    from mbplugin.api import matrix as matrix
-    from mbplugin.api import page as page
-    from mbplugin.api import rule as rule
+    from mbplugin.api import (
+        constraint_matrix as constraint_matrix,
+        load as load,
+        matrix as matrix,
+        page as page,
+        rule as rule,
+    )
     from mbplugin.closing.choice import close as close
     from mbplugin.closing.drift import Closing as Closing
     from mbplugin.comparison.agreement import Agreement as Agreement
     from mbplugin.comparison.models import diff as diff
     from mbplugin.comparison.models.alignment import ModelDiff as ModelDiff
     from mbplugin.comparison.run import crosscheck as crosscheck
-    from mbplugin.comparison.side_by_side import SideBySide as SideBySide
-    from mbplugin.comparison.side_by_side import engines as engines
+    from mbplugin.comparison.side_by_side import SideBySide as SideBySide, engines as engines
     from mbplugin.constraints.many_poses import ConstraintMatrices as ConstraintMatrices
     from mbplugin.constraints.rank import ConstraintMatrix as ConstraintMatrix
-    from mbplugin.dynamics.joint_space import bias_forces as bias_forces
-    from mbplugin.dynamics.joint_space import forward_kinematics as forward_kinematics
-    from mbplugin.dynamics.joint_space import jacobian as jacobian
-    from mbplugin.dynamics.joint_space import mass_matrix as mass_matrix
-    from mbplugin.dynamics.tree_calls import ForwardDynamics as ForwardDynamics
-    from mbplugin.dynamics.tree_calls import InverseDynamics as InverseDynamics
+    from mbplugin.dynamics.joint_space import (
+        bias_forces as bias_forces,
+        forward_kinematics as forward_kinematics,
+        jacobian as jacobian,
+        mass_matrix as mass_matrix,
+    )
+    from mbplugin.dynamics.tree_calls import (
+        ForwardDynamics as ForwardDynamics,
+        InverseDynamics as InverseDynamics,
+    )
     from mbplugin.errors import MbPluginError as MbPluginError
     from mbplugin.joint_reactions.actuation import inverse_dynamics as inverse_dynamics
     from mbplugin.joint_reactions.envelope import envelope as envelope
@@ -42,40 +46,40 @@ if TYPE_CHECKING:
     from mbplugin.joint_reactions.misfit_response import MisfitResponse as MisfitResponse
     from mbplugin.joint_reactions.run import reactions as reactions
     from mbplugin.joint_reactions.sizing import Envelope as Envelope
-    from mbplugin.joint_reactions.values import ActuatorForces as ActuatorForces
-    from mbplugin.joint_reactions.values import ReactionMask as ReactionMask
-    from mbplugin.joint_reactions.values import reaction_mask as reaction_mask
+    from mbplugin.joint_reactions.values import (
+        ActuatorForces as ActuatorForces,
+        ReactionMask as ReactionMask,
+        reaction_mask as reaction_mask,
+    )
     from mbplugin.linter.fixes.run import fix as fix
-    from mbplugin.linter.rule import Finding as Finding
-    from mbplugin.linter.rule import Rule as Rule
-    from mbplugin.linter.rule import rules as rules
-    from mbplugin.linter.run import Report as Report
-    from mbplugin.linter.run import lint as lint
-    from mbplugin.model.brake_law import Brake as Brake
-    from mbplugin.model.mechanism import WORLD as WORLD
-    from mbplugin.model.mechanism import Body as Body
-    from mbplugin.model.mechanism import Coupling as Coupling
-    from mbplugin.model.mechanism import Driver as Driver
-    from mbplugin.model.mechanism import KnifeEdge as KnifeEdge
-    from mbplugin.model.mechanism import Lock as Lock
-    from mbplugin.model.mechanism import Mechanism as Mechanism
-    from mbplugin.model.mechanism import Rolling as Rolling
-    from mbplugin.model.mechanism import Term as Term
-    from mbplugin.model.mechanism import TimedConstraint as TimedConstraint
-    from mbplugin.model.mechanism.pair import Contact as Contact
-    from mbplugin.model.mechanism.pair import Freedom as Freedom
-    from mbplugin.model.mechanism.pair import MotionProfile as MotionProfile
-    from mbplugin.model.mechanism.pair import Pair as Pair
-    from mbplugin.model.scene import Load as Load
-    from mbplugin.model.scene import Payload as Payload
-    from mbplugin.model.scene import Scene as Scene
-    from mbplugin.model.spatial import JointSpring as JointSpring
-    from mbplugin.model.spatial import Pose as Pose
-    from mbplugin.model.spatial import Spring as Spring
-    from mbplugin.simulation.equilibrium import Equilibrium as Equilibrium
-    from mbplugin.simulation.equilibrium import Linearization as Linearization
-    from mbplugin.simulation.equilibrium import equilibrium as equilibrium
-    from mbplugin.simulation.equilibrium import linearize as linearize
+    from mbplugin.linter.rule import Finding as Finding, Rule as Rule, rules as rules
+    from mbplugin.linter.run import Report as Report, lint as lint
+    from mbplugin.model import Brake as Brake, Load as Load, Payload as Payload, Scene as Scene
+    from mbplugin.model.mechanism import (
+        WORLD as WORLD,
+        Body as Body,
+        Coupling as Coupling,
+        Driver as Driver,
+        KnifeEdge as KnifeEdge,
+        Lock as Lock,
+        Mechanism as Mechanism,
+        Rolling as Rolling,
+        Term as Term,
+        TimedConstraint as TimedConstraint,
+    )
+    from mbplugin.model.mechanism.pair import (
+        Contact as Contact,
+        Freedom as Freedom,
+        MotionProfile as MotionProfile,
+        Pair as Pair,
+    )
+    from mbplugin.model.spatial import JointSpring as JointSpring, Pose as Pose, Spring as Spring
+    from mbplugin.simulation.equilibrium import (
+        Equilibrium as Equilibrium,
+        Linearization as Linearization,
+        equilibrium as equilibrium,
+        linearize as linearize,
+    )
     from mbplugin.simulation.options import UserEvent as UserEvent
     from mbplugin.simulation.run import simulate as simulate
     from mbplugin.simulation.trajectory.trajectory import Trajectory as Trajectory
@@ -84,18 +88,16 @@ if TYPE_CHECKING:
     from mbplugin.stopping.calibration.run import calibrate as calibrate
     from mbplugin.stopping.outcome import StopReport as StopReport
     from mbplugin.stopping.run import estop as estop
-    from mbplugin.stopping.sweep import Swept as Swept
-    from mbplugin.stopping.sweep import sweep as sweep
+    from mbplugin.stopping.sweep import Swept as Swept, sweep as sweep
     from mbplugin.stopping.table import StoppingTable as StoppingTable
-    from mbplugin.stopping.table.run import stop_table as stop_table
-    from mbplugin.stopping.table.run import stopping_table as stopping_table
+    from mbplugin.stopping.table.run import stop_table as stop_table, stopping_table as stopping_table
     from mbplugin.stopping.worst import worst_stop as worst_stop
-    from mbplugin.stopping.zones.distance import protective_distance as protective_distance
-    from mbplugin.stopping.zones.distance import separation_distance as separation_distance
+    from mbplugin.stopping.zones.distance import (
+        protective_distance as protective_distance,
+        separation_distance as separation_distance,
+    )
     from mbplugin.stopping.zones.union import stop_zone as stop_zone
-    from mbplugin.visualization.gui import replay as replay
-    from mbplugin.visualization.gui import show as show
-    from mbplugin.visualization.gui import view as view
+    from mbplugin.visualization.gui import replay as replay, show as show, view as view
     from mbplugin.watching.run import watch as watch
 
 __all__ = list(PUBLIC)

@@ -13,9 +13,7 @@ if TYPE_CHECKING:
     from mbplugin.constraints.many_poses import ConstraintMatrices
     from mbplugin.constraints.rank import ConstraintMatrix
     from mbplugin.linter.rule import Rule
-    from mbplugin.model import Base, Massless
-    from mbplugin.model.mechanism.kinematics import JointValues, Poses
-    from mbplugin.model.scene import Scene
+    from mbplugin.model import Base, JointValues, Massless, Poses, Scene
     from mbplugin.readers import ModelSource
     from mbplugin.rendering import Result
 
@@ -149,8 +147,7 @@ def load(
         Reading options are given with a Scene or a Mechanism.
     """
     from mbplugin.errors import BadUsage
-    from mbplugin.model.mechanism import Mechanism
-    from mbplugin.model.scene import Scene, as_scene
+    from mbplugin.model import Mechanism, Scene, as_scene
     from mbplugin.readers import loaded
 
     if isinstance(source, Scene | Mechanism):
@@ -209,8 +206,7 @@ def constraint_matrix(
     """
     from mbplugin.constraints.many_poses import constraint_matrices
     from mbplugin.constraints.rank import constraint_matrix as build
-    from mbplugin.model.brakes import stated_coordinates
-    from mbplugin.model.mechanism.kinematics import is_batch, rate_vector, states
+    from mbplugin.model import is_batch, rate_vector, stated_coordinates, states
     from mbplugin.model.scene import option_of, state_of
     from mbplugin.readers import model_of
 

@@ -11,8 +11,8 @@ from inspect import Parameter, Signature, getdoc, signature, unwrap
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar, get_args
 
+from mbplugin.choices import library_model
 from mbplugin.errors import BadUsage
-from mbplugin.model import library_model
 from mbplugin.phrases import cut_short, listed
 
 if TYPE_CHECKING:
@@ -292,7 +292,7 @@ def _with_unit(function: Callable[..., Any], name: str, value: object) -> float 
         named = _NAMED.get(annotation, "")
         if name not in _DIMENSIONS or "float" not in named:
             return None
-    from mbplugin.model.brake_law import SI
+    from mbplugin.model import SI
 
     return SI.value(value, _DIMENSIONS[name], f"{function.__name__}(): {name} is")
 
@@ -313,7 +313,7 @@ def _as_number(misfit: Misfit) -> str:
     """Return a remedy with the numeric literal for a text that states a number, converted to SI if it has a unit."""
     if not isinstance(misfit.value, str) or "number" not in misfit.expected:
         return ""
-    from mbplugin.model.brake_law import SI
+    from mbplugin.model import SI
 
     try:
         value = SI.value(misfit.value, "", "")
@@ -376,13 +376,13 @@ def _members(node: ast.expr) -> list[ast.expr]:
 
 
 def _named(name: str) -> Kind:
-    from mbplugin import model
+    from mbplugin import choices
 
     if name in _NAMED:
         found = kind_of(ast.parse(_NAMED[name], mode="eval").body)
         return _called(found, *_WORDS[name]) if name in _WORDS else found
-    if hasattr(model, name):
-        return _choice(get_args(getattr(model, name)))
+    if hasattr(choices, name):
+        return _choice(get_args(getattr(choices, name)))
     article = "an" if name[0] in "AEIOU" else "a"
     words, plural = _WORDS.get(name, (f"{article} {name}", f"{name}s"))
     return Kind(words, plural, _only(_TESTS.get(name, lambda value: _is_a(value, name)), words))

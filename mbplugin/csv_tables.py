@@ -14,9 +14,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from mbplugin.choices import decimal
 from mbplugin.errors import BadUsage, UnreadableFile
 from mbplugin.files import read_bounded
-from mbplugin.model.brake_law import decimal
 
 #: Largest table, bytes.
 LONGEST_TABLE = 50_000_000

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from mbplugin.choices import Base, Simulator
     from mbplugin.linter.rule import Severity
     from mbplugin.linter.run import Report
-    from mbplugin.model import Base, Simulator
 
 
 def assert_lints(

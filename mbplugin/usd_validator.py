@@ -14,8 +14,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from mbplugin.choices import Simulator
 from mbplugin.linter.rule import Finding
-from mbplugin.model import Simulator
 
 #: Simulators that read USD; the lint includes their rules.
 TARGETS: tuple[Simulator, ...] = ("isaac", "newton")

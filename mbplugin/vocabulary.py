@@ -195,8 +195,8 @@ def _stated(thing: str, is_set: bool) -> str:
     for name in _TAKING if is_set else ():
         if found := meant(thing, described(getattr(package, name)), {}):
             return f"nothing is set beforehand: give {found[0]}=… to mb.{name}(…)"
-    fields = import_module("mbplugin.readers.scene_file").SceneFile.model_fields
-    tables = [Described(name, field.description or "") for name, field in fields.items()]
+    fields = import_module("mbplugin.readers.scene_file").SceneFile.fields()
+    tables = [Described(name, field.description) for name, field in fields.items()]
     if not (found := meant(thing, tables, {})):
         return ""
     verb = "set" if is_set else "made"

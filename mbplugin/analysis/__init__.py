@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal, overload
 
@@ -31,20 +31,11 @@ from mbplugin.constraints.rank import Plateau, RankedBlock, View, pfaffian_rank,
 from mbplugin.constraints.rows import Rows, plane_columns
 from mbplugin.constraints.stated_state import closed_pose, stated_state
 from mbplugin.errors import BadUsage, UnknownName, suggestion
-from mbplugin.model import Uniqueness
+from mbplugin.model import WORLD, Array, Mechanism, Scene, State, Uniqueness, duties, mechanism_of, option_of
 from mbplugin.model.brakes import masses_below_zero, warn_of
-from mbplugin.model.mechanism import WORLD, Mechanism
-from mbplugin.model.mechanism.kinematics import (
-    BodyPoses,
-    JointValues,
-    Poses,
-    is_batch,
-    joint_vectors,
-    welded_bodies,
-)
-from mbplugin.model.scene import Scene, State, duties, mechanism_of, option_of
-from mbplugin.model.spatial import Array
-from mbplugin.phrases import counted, one_line
+from mbplugin.model.mechanism import kinematics
+from mbplugin.model.mechanism.kinematics import BodyPoses, JointValues, Poses
+from mbplugin.phrases import counted, dataclass, one_line
 from mbplugin.processes.foreign import without_collections
 from mbplugin.readers import ModelSource, client_id, contacts_in, model_of, reload
 from mbplugin.rendering import Result
@@ -186,7 +177,7 @@ def body_verdicts(mech: Mechanism, verdicts: Sequence[ConstraintVerdict]) -> tup
     """Return the verdict of every body; bodies welded to the world count as ground and may stay rigid."""
     tying = {v.name for v in verdicts if v.components and v.name in mech.pair_by_name}
     flexible = {body for v in verdicts if not v.unique for body in _touched(mech, v)}
-    flexible -= {WORLD, *welded_bodies(mech, tying)}
+    flexible -= {WORLD, *kinematics.welded_bodies(mech, tying)}
     return tuple(BodyVerdict(body.name, body.name not in flexible) for body in mech.bodies)
 
 
@@ -475,7 +466,7 @@ def analyze(
         warn_of(masses_below_zero(mechanism))
     tolerance = rank_tolerance(mech if isinstance(mech, Scene) else None, tolerance)
     planar = planar or option_of(mech, "planar", None)
-    if is_batch(q):
+    if kinematics.is_batch(q):
         # most callers, a lint among them, never need it
         from mbplugin.analysis.many_poses import analyze_poses
 
@@ -483,7 +474,7 @@ def analyze(
         _check_batch(samples, groups, method)
         if touching:
             raise BadUsage("a batch of poses takes no contacts", remedy="analyze the poses one by one")
-        return analyze_poses(mechanism, joint_vectors(mechanism, q), tolerance, planar)
+        return analyze_poses(mechanism, kinematics.joint_vectors(mechanism, q), tolerance, planar)
     if touching:
         if method.startswith("dca"):
             raise BadUsage(f"the method {method!r} takes no contacts", expected="qr, svd, rank or nullspace")

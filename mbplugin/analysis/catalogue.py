@@ -7,7 +7,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import sqrt
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,9 +15,7 @@ from mbplugin.analysis.uniqueness import StressedBlock
 from mbplugin.constraints.rank import RankedBlock, View, redundancy, sample_poses
 from mbplugin.constraints.rows import Rows
 from mbplugin.constraints.sparse_qr import Strip, strip_of
-from mbplugin.model.mechanism import Mechanism
-from mbplugin.model.mechanism.pair import Pair
-from mbplugin.model.spatial import AnyArray, Array
+from mbplugin.model import AnyArray, Array, Mechanism, Pair
 
 #: Cost of each replacement type: how hard it is to manufacture; cheaper ones are offered first.
 COST = {
@@ -151,18 +149,30 @@ class Option:
 
     Parameters
     ----------
-    columns : (n,) int array
-        The basis vectors that load its pair.
-    rows : (c, n) array
-        The released rows of these vectors.
+    loads : Loads
+        The self-stresses in the rows of its pair.
     conditioning : float
         The smallest singular value of the released rows in an orthonormal basis.
     """
 
     replacement: Replacement
-    columns: AnyArray
-    rows: Array
+    loads: Loads
     conditioning: float
+
+    @property
+    def count(self) -> int:
+        """The number of released rows, c."""
+        return len(self.replacement.released)
+
+    @property
+    def columns(self) -> AnyArray:
+        """The basis vectors that load its pair, (n,)."""
+        return self.loads.columns
+
+    @property
+    def rows(self) -> Array:
+        """The released rows of these vectors, (c, n); few options are tried, so they are not computed before."""
+        return np.asarray(self.replacement.released @ self.loads.values)
 
     @property
     def order(self) -> tuple[int, float, float]:
@@ -170,7 +180,7 @@ class Option:
 
         The conditioning is rounded, so that equally good options stay in file order on every machine.
         """
-        return -len(self.rows), self.replacement.cost, -round(self.conditioning, 6)
+        return -self.count, self.replacement.cost, -round(self.conditioning, 6)
 
 
 def options_of(
@@ -180,7 +190,7 @@ def options_of(
     kept: Container[str],
     allowed: Allowed,
 ) -> Iterator[Option]:
-    """Yield the well-conditioned replacements of the pairs of a block.
+    """Yield the well-conditioned replacements of the pairs of a block, in the order of the pairs.
 
     Parameters
     ----------
@@ -191,22 +201,31 @@ def options_of(
     allowed : callable
         Predicate: may this pair be changed to this type?
     """
-    measured, tried = mech.measured_pairs, list[tuple[Loads, Replacement, Array]]()
-    for loads in loads_of(s):
+    measured = mech.measured_pairs
+    alike = defaultdict[tuple[Any, ...], list[tuple[int, Pair, Loads]]](list)
+    for place, loads in enumerate(loads_of(s)):
         pair = mech.pair_by_name.get(loads.rows.constraint)
         # a coupling, driver or lock relies on the present freedoms of its pair
         if pair is None or pair.name in measured or pair.name in kept:
             continue
         # in a plane some rows vanish, and with them those that a catalogue pair would release
-        if loads.rows.components != pair.kind.constrained:
+        if loads.rows.components != pair.kind.constrained or pair.kind.size:
             continue
-        for replacement in replacements(pair, turns.get(pair.name, 0.0)):
-            released = replacement.released
-            if allowed(pair, replacement.type) and len(released) <= s.ranked.redundancy:
-                tried.append((loads, replacement, released @ loads.orthonormal))
-    for (loads, replacement, _), smallest in zip(tried, _smallest_each([o for *_, o in tried]), strict=True):
-        if smallest > _WELL_CONDITIONED:
-            yield Option(replacement, loads.columns, replacement.released @ loads.values, smallest)
+        turn = turns.get(pair.name, 0.0)
+        alike[pair.type, pair.kind.constrained, turn, loads.orthonormal.shape].append((place, pair, loads))
+    found: list[tuple[int, int, Option]] = []
+    # pairs of one type are judged together
+    for (kind, constrained, turn, _), members in alike.items():
+        stack = np.array([loads.orthonormal for *_, loads in members])
+        for number, weaker in enumerate(_weaker(kind, constrained, turn)):
+            if len(weaker.released) > s.ranked.redundancy:
+                continue
+            smallest = _smallest_of_each(weaker.released @ stack)
+            for (place, pair, loads), value in zip(members, smallest.tolist(), strict=True):
+                if value > _WELL_CONDITIONED and allowed(pair, weaker.type):
+                    option = Option(Replacement(pair.name, *weaker), loads, value)
+                    found.append((place, number, option))
+    yield from (option for *_, option in sorted(found, key=lambda item: item[:2]))
 
 
 def completed(s: StressedBlock, start: Option, options: Sequence[Option]) -> tuple[Replacement, ...] | None:
@@ -220,7 +239,7 @@ def completed(s: StressedBlock, start: Option, options: Sequence[Option]) -> tup
     for option in options:
         if released.count == p:
             break
-        fits = released.count + len(option.rows) <= p
+        fits = released.count + option.count <= p
         if fits and option.replacement.pair not in changed and released.take(option):
             chosen.append(option.replacement)
             changed.add(option.replacement.pair)
@@ -262,48 +281,57 @@ class _Echelon:
     def take(self, option: Option) -> bool:
         """Release the rows of an option unless they hardly differ from those that are."""
         left = self._reduced(option)
-        columns, rows = list(left), np.array(list(left.values())).T
-        if len(columns) < len(option.rows) or _smallest(rows) <= _WELL_CONDITIONED:
+        columns, rows = list(left), [list(row) for row in zip(*left.values(), strict=True)]
+        if len(columns) < option.count or _smallest(np.array(rows)) <= _WELL_CONDITIONED:
             return False
         pivots = self._eliminate(columns, rows)
         for j, row in zip(pivots, rows, strict=True):
-            others = [k for k in np.flatnonzero(np.abs(row) > _NOTHING).tolist() if k != j]
-            self._put(columns[j], {columns[k]: float(row[k]) for k in others})
+            others = enumerate(row)
+            self._put(columns[j], {columns[k]: own for k, own in others if abs(own) > _NOTHING and k != j})
         return True
 
-    def _reduced(self, option: Option) -> dict[int, Array]:
+    # a pair has few rows, in few columns: for lists of numbers this takes half the time that it takes for arrays
+
+    def _reduced(self, option: Option) -> dict[int, Sequence[float]]:
         """Return the columns (c,) of the option's rows after elimination of the existing pivot columns."""
-        columns = option.columns.tolist()
-        if self._rows.keys().isdisjoint(columns):
-            large = (np.abs(option.rows).max(axis=0) > _NOTHING).tolist()
-            every = zip(columns, option.rows.T, large, strict=True)
-            return {column: own for column, own, kept in every if kept}
-        left: dict[int, Array] = {}
-        for column, own in zip(columns, option.rows.T, strict=True):
+        left: dict[int, Sequence[float]] = {}
+        for column, own in zip(option.columns.tolist(), option.rows.T.tolist(), strict=True):
             if (row := self._rows.get(column)) is None:
-                left[column] = left.get(column, 0.0) + own
+                before = left.get(column)
+                left[column] = own if before is None else [a + b for a, b in zip(before, own, strict=True)]
                 continue
             for other, factor in row.items():
-                left[other] = left.get(other, 0.0) - factor * own
-        return {column: own for column, own in left.items() if np.abs(own).max() > _NOTHING}
+                before = left.get(other)
+                change = [factor * one for one in own]
+                left[other] = (
+                    [-one for one in change]
+                    if before is None
+                    else [a - b for a, b in zip(before, change, strict=True)]
+                )
+        return {column: own for column, own in left.items() if max(map(abs, own)) > _NOTHING}
 
-    def _eliminate(self, columns: Sequence[int], rows: Array) -> list[int]:
+    def _eliminate(self, columns: Sequence[int], rows: list[list[float]]) -> list[int]:
         """Reduce ``rows`` (c, n) in place to the identity in the pivot columns, and return the pivot indices.
 
         Of the pivots that are large enough, those in columns with few entries are preferred.
         """
         pivots: list[int] = []
-        used = np.array([len(self._pivots_by_column[column]) for column in columns])
+        used = [len(self._pivots_by_column.get(column, ())) for column in columns]
         for k in range(len(rows)):
-            size = np.abs(rows[k:])
-            allowed = size >= _PIVOT * size.max()
-            i, j = np.unravel_index(np.where(allowed, used, np.inf).argmin(), size.shape)
-            rows[[k, k + i]] = rows[[k + i, k]]
-            rows[k] /= rows[k, j]
-            factors = rows[:, j].copy()
-            factors[k] = 0.0
-            rows -= np.outer(factors, rows[k])
-            pivots.append(int(j))
+            least = _PIVOT * max(abs(one) for row in rows[k:] for one in row)
+            _, i, j = min(
+                (used[j], i, j)
+                for i in range(k, len(rows))
+                for j, one in enumerate(rows[i])
+                if abs(one) >= least
+            )
+            rows[k], rows[i] = rows[i], rows[k]
+            pivot = rows[k][j]
+            own = rows[k] = [one / pivot for one in rows[k]]
+            for other, row in enumerate(rows):
+                if other != k and (factor := row[j]):
+                    rows[other] = [a - factor * b for a, b in zip(row, own, strict=True)]
+            pivots.append(j)
         return pivots
 
     def _put(self, pivot: int, row: dict[int, float]) -> None:
@@ -326,18 +354,11 @@ def _smallest(rows: Array) -> float:
     return float(np.linalg.svd(rows, compute_uv=False)[-1])
 
 
-def _smallest_each(matrices: Sequence[Array]) -> list[float]:
-    """Return the smallest singular value of each of some matrices (k, n); those of one shape are solved together."""
-    found = [0.0] * len(matrices)
-    for places in _by_shape(matrices):
-        stack = np.array([matrices[n] for n in places])
-        if stack.shape[1] == 1:
-            values = np.linalg.norm(stack[:, 0], axis=-1)
-        else:
-            values = np.linalg.svd(stack, compute_uv=False)[:, -1]
-        for n, value in zip(places, values.tolist(), strict=True):
-            found[n] = value
-    return found
+def _smallest_of_each(stack: Array) -> Array:
+    """Return the smallest singular value of each of the matrices stack (n, k, m), shape (n,)."""
+    if stack.shape[1] == 1:
+        return np.asarray(np.linalg.norm(stack[:, 0], axis=-1))
+    return np.asarray(np.linalg.svd(stack, compute_uv=False)[:, -1])
 
 
 def _by_shape(matrices: Sequence[Array]) -> Iterable[list[int]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -13,9 +12,8 @@ from mbplugin.constraints.closure import Paths, Residuals, constraints_to_close
 from mbplugin.constraints.moving import MovingTree
 from mbplugin.constraints.rank import RankedBlock, View
 from mbplugin.constraints.rows import VANISHED, Rows, freedom_value, rows_of
-from mbplugin.model.mechanism import Constraint, Coupling, Driver, Lock
-from mbplugin.model.mechanism.kinematics import rate_units
-from mbplugin.model.spatial import AnyArray, Array, is_turn
+from mbplugin.model import AnyArray, Array, Constraint, Coupling, Driver, Lock, is_turn, rate_units
+from mbplugin.phrases import dataclass
 
 _IN_SPACE = 6
 

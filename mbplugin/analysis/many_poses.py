@@ -14,9 +14,7 @@ from mbplugin.constraints.many_poses import ReducedAtPoses, alike_at_poses, clos
 from mbplugin.constraints.rank import LOADED, View
 from mbplugin.constraints.rows import plane_columns
 from mbplugin.errors import BadUsage, UnknownName, suggestion
-from mbplugin.model.mechanism import Mechanism
-from mbplugin.model.mechanism.identity import RowLabel
-from mbplugin.model.spatial import AnyArray, Array, make_read_only
+from mbplugin.model import AnyArray, Array, Mechanism, RowLabel, make_read_only
 from mbplugin.phrases import one_line_repr
 
 _SPACE = (0, 1, 2, 3, 4, 5)

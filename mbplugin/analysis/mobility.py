@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -35,9 +35,8 @@ from mbplugin.constraints.descent import Jacobians, shortest_step
 from mbplugin.constraints.rank import RankedBlock, View
 from mbplugin.constraints.reduction import tree_motion
 from mbplugin.constraints.rows import rows_of
-from mbplugin.model.mechanism import Mechanism
-from mbplugin.model.spatial import Array, pivot_order, pivots
-from mbplugin.phrases import one_line_repr
+from mbplugin.model import Array, Mechanism, pivot_order, pivots
+from mbplugin.phrases import dataclass, one_line_repr
 
 #: Gap that counts as closed after a step: a multiple of the expected rounding gap, plus an absolute gap.
 _GAPS, _EXACT = 3.0, 1e-10

@@ -7,7 +7,7 @@ Releasing p rows removes all redundancy exactly when these rows of Z form a nons
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import chain, islice, tee
 
@@ -16,14 +16,12 @@ import numpy as np
 from mbplugin.analysis.catalogue import Allowed, Replacement, completed, options_of, replacements
 from mbplugin.analysis.mobility import Mobility, finite_mobility
 from mbplugin.analysis.uniqueness import StressedBlock, stress
-from mbplugin.constraints.rank import RankedBlock, View, rank_blocks
+from mbplugin.constraints.rank import RankedBlock, View
+from mbplugin.constraints.rows import joint_frames
 from mbplugin.errors import BrokenModel, UnknownName
 from mbplugin.files import toml_text
-from mbplugin.model.mechanism import WORLD, Lock, Mechanism
-from mbplugin.model.mechanism.kinematics import BodyPoses, coordinates_of, relative_pose
-from mbplugin.model.mechanism.pair import Pair
-from mbplugin.model.spatial import Array
-from mbplugin.phrases import counted, listed, one_line_repr
+from mbplugin.model import WORLD, Array, BodyPoses, Lock, Mechanism, Pair, coordinates_of, relative_pose
+from mbplugin.phrases import counted, dataclass, listed, one_line_repr
 
 #: Number of initial options tried, times p: larger blocks get fewer.
 _EFFORT = 360
@@ -34,6 +32,8 @@ _TRIED = 30
 #: With more blocks than this, the changes of all blocks are first proved together, without a proof for each block.
 _MANY = 30
 _IN_SPACE = 6
+#: Blocks as they are after changes, by the changes.
+_Proofs = dict[tuple["Change", ...], RankedBlock]
 
 
 def any_type(pair: Pair, type: str) -> bool:
@@ -138,7 +138,13 @@ def candidate_changes(
 def _turns(mech: Mechanism, poses: BodyPoses, s: StressedBlock) -> dict[str, float]:
     """Return the present angles of the pairs of a block that rotate about their z axis, rad."""
     own = (mech.pair_by_name.get(name) for name in s.ranked.block.constraints)
-    return {p.name: _turn(mech, p, poses) for p in own if p is not None and p.kind.free[-1:] == ("rz",)}
+    pairs = [pair for pair in own if pair is not None and pair.kind.free[-1:] == ("rz",)]
+    if not pairs:
+        return {}
+    frames = joint_frames(mech, pairs, poses, None)
+    R_PS = np.swapaxes(frames.R_WP, 1, 2) @ frames.R_WS
+    turns = np.arctan2(R_PS[:, 1, 0], R_PS[:, 0, 0]).tolist()
+    return {pair.name: turn for pair, turn in zip(pairs, turns, strict=True)}
 
 
 def single_closures(
@@ -322,7 +328,8 @@ def _cured_blocks(
     allowed: Allowed,
 ) -> Cures:
     """Return the proved remedies of some blocks; the blocks ``apart`` are left unchanged."""
-    cured = partial(_cured, view, here, kept, stressed, allowed=allowed, apart=apart)
+    proofs: _Proofs = {}
+    cured = partial(_cured, view, here, kept, stressed, allowed=allowed, apart=apart, proofs=proofs)
     known = dict[StressedBlock, Iterator[tuple[Change, ...]]]()
 
     def candidates(s: StressedBlock) -> Iterator[tuple[Change, ...]]:
@@ -337,7 +344,7 @@ def _cured_blocks(
         cures = cured(candidates)
         if cures.remedies and len(cures.remedies) == len(list(islice(candidates(stressed[0]), OFFERED))):
             return cures
-    return cured(lambda s: _proved_for_block(view, s, candidates(s)))
+    return cured(lambda s: _proved_for_block(view, s, candidates(s), proofs))
 
 
 def _cured(
@@ -348,6 +355,7 @@ def _cured(
     ways_of: Callable[[StressedBlock], Iterator[tuple[Change, ...]]],
     allowed: Allowed,
     apart: Sequence[RankedBlock],
+    proofs: _Proofs,
 ) -> Cures:
     """Return the remedies proved from the first candidates of all blocks, and the obstacles of blocks without any."""
     ways: list[list[tuple[Change, ...]]] = []
@@ -359,7 +367,8 @@ def _cured(
         else:
             left.append(s.ranked)
             obstacles += _obstacles(view, s, kept, allowed)
-    remedies = tuple(_proved(view, here, ways, sum(b.redundancy for b in left), kept)) if ways else ()
+    redundancy = sum(b.redundancy for b in left)
+    remedies = tuple(_proved(view, here, ways, redundancy, kept, proofs)) if ways else ()
     return Cures(remedies, tuple(obstacles))
 
 
@@ -373,23 +382,24 @@ def _candidates(
 
 
 def _proved_for_block(
-    view: View, s: StressedBlock, candidates: Iterator[tuple[Change, ...]]
+    view: View, s: StressedBlock, candidates: Iterator[tuple[Change, ...]], proofs: _Proofs
 ) -> Iterator[tuple[Change, ...]]:
-    """Yield the changes that cure a block considered alone."""
+    """Yield the changes that cure a block considered alone; ``proofs`` takes the changed blocks."""
     for changes in islice(candidates, _TRIED):
-        if _cures(view, s.ranked, changes):
+        if _cures(view, s.ranked, changes, proofs):
             yield changes
 
 
-def _cures(view: View, ranked: RankedBlock, changes: Sequence[Change]) -> bool:
+def _cures(view: View, ranked: RankedBlock, changes: tuple[Change, ...], proofs: _Proofs) -> bool:
     """Return True if changes remove the redundancy of a block and keep its mobility."""
     try:
         mech = apply_changes(view.mech, changes)
     except (UnknownName, BrokenModel):
         # a coupling, a drive or a lock names a freedom that the new type does not have
         return False
-    (after,) = rank_blocks(mech, view.poses, view.columns, view.tolerance, blocks=(ranked.block,))
+    after = view.ranked_in(mech, ranked.block)
     released = len(ranked.reduced.labels) - len(after.reduced.labels)
+    proofs[changes] = after
     return released == ranked.redundancy and after.redundancy == 0
 
 
@@ -397,7 +407,7 @@ def _obstacles(
     view: View, s: StressedBlock, kept: Mapping[str, tuple[str, ...]], allowed: Allowed
 ) -> Iterator[Obstacle]:
     """Yield the joints whose roles alone prevent that a block is cured."""
-    if kept and next(_proved_for_block(view, s, _candidates(view, s, (), allowed)), None) is not None:
+    if kept and next(_proved_for_block(view, s, _candidates(view, s, (), allowed), {}), None) is not None:
         for name in changeable(view.mech, view.poses, s, kept, allowed):
             yield Obstacle(name, kept[name])
 
@@ -408,18 +418,20 @@ def _proved(
     ways: Sequence[Sequence[tuple[Change, ...]]],
     left: int,
     kept: Mapping[str, tuple[str, ...]],
+    proofs: _Proofs,
 ) -> Iterator[Remedy]:
     """Yield the combined changes of all blocks that pass the proof."""
     rows, mobility = _rows(view), _held_mobility(view, kept)
     bound = here.redundancy - view.redundancy + left
     for k in range(min(OFFERED, max(len(own) for own in ways))):
-        changes = tuple(chain.from_iterable(own[min(k, len(own) - 1)] for own in ways))
-        after = _changed(view, changes)
+        chosen = [own[min(k, len(own) - 1)] for own in ways]
+        changes = tuple(chain.from_iterable(chosen))
+        after = _ranked_after(view, changes, [proofs[one] for one in chosen if one in proofs])
         released = rows - _rows(after)
         # the rows released are as many as were redundant, so the rank and the mobility are unchanged
         if after.redundancy != left or released != view.redundancy - left:
             continue
-        there = after if here is view else _changed(here, changes)
+        there = after if here is view else _ranked_after(here, changes)
         if _held_mobility(after, kept) == mobility and there.redundancy <= bound:
             columns = len(view.columns) * len(view.mech.bodies)
             yield Remedy(changes, after.redundancy, columns - rows + released + after.redundancy)
@@ -428,7 +440,15 @@ def _proved(
 def _changed(view: View, changes: Sequence[Change]) -> View:
     """Return the view of the changed mechanism at the same body poses, with new pair coordinates."""
     mech = apply_changes(view.mech, changes)
-    return replace(view, mech=mech, q=coordinates_of(mech, view.poses))
+    return view.retyped(mech, coordinates_of(mech, view.poses))
+
+
+def _ranked_after(view: View, changes: Sequence[Change], known: Sequence[RankedBlock] = ()) -> View:
+    """Return :func:`_changed` for ranks alone, for which only couplings and drivers need the coordinates."""
+    mech = apply_changes(view.mech, changes)
+    needed = mech.couplings or mech.drivers
+    q = coordinates_of(mech, view.poses) if needed else np.zeros(len(mech.q_names))
+    return view.retyped(mech, q, known)
 
 
 def _held_mobility(view: View, kept: Mapping[str, tuple[str, ...]]) -> int:

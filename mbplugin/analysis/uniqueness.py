@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, lru_cache
 
 import numpy as np
@@ -17,13 +17,10 @@ from mbplugin.constraints.rank import RankedBlock, block_null_space
 from mbplugin.constraints.reduction import ReducedBlock
 from mbplugin.constraints.rows import Rows
 from mbplugin.constraints.sparse_qr import strip_of
-from mbplugin.model import ConstraintKind, Uniqueness
+from mbplugin.model import BodyPoses, ConstraintKind, Contact, Pair, RowLabel, Uniqueness
 from mbplugin.model.mechanism import WORLD, Constraint, Coupling, Driver, Lock, Mechanism
-from mbplugin.model.mechanism.identity import RowLabel
-from mbplugin.model.mechanism.kinematics import BodyPoses
-from mbplugin.model.mechanism.pair import Contact, Pair
 from mbplugin.model.spatial import MOTION_WORDS, AnyArray, Array, pivot_order, pivoted_qr, shift_rows
-from mbplugin.phrases import one_line_repr
+from mbplugin.phrases import dataclass, one_line_repr
 
 # Rank comparison in absolute coordinates: X is unique iff rank C_X + rank C_Y = rank C.
 

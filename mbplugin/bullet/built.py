@@ -11,26 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from mbplugin.bullet import engine, quiet
-from mbplugin.bullet.tree import (
-    Step,
-    TreeText,
-    Visuals,
-    loaded,
-    movers_without_mass,
-    outer_frame,
-    split,
-    split_state,
-    steps_of,
-    tree_text,
-    trees,
-)
+from mbplugin.bullet import engine, quiet, tree
 from mbplugin.errors import BrokenModel
-from mbplugin.model.brakes import stated_coordinates
+from mbplugin.model import BodyPoses, Pair, Scene, forward, rate_vector, stated_coordinates, travel_per_radian
 from mbplugin.model.mechanism import WORLD, Coupling, Mechanism, TreeJoint
-from mbplugin.model.mechanism.kinematics import BodyPoses, forward, rate_vector
-from mbplugin.model.mechanism.pair import Pair, travel_per_radian
-from mbplugin.model.scene import Scene
 from mbplugin.model.spatial import Array, Pose, quaternion_from_rotation, rotation_from_quaternion
 
 _FREE = {"linearDamping": 0, "angularDamping": 0, "maxJointVelocity": 1e9}
@@ -48,7 +32,7 @@ def build(
     q: Array | None = None,
     qd: Array | None = None,
     *,
-    visuals: Visuals | None = None,
+    visuals: tree.Visuals | None = None,
 ) -> Built:
     """Build a mechanism in a connected client.
 
@@ -75,16 +59,16 @@ def build(
     scene = mech if isinstance(mech, Scene) else None
     mechanism = scene.mechanism if scene else mech
     assert isinstance(mechanism, Mechanism)
-    heavy, halves = split(loaded(mechanism, scene.payloads if scene else ()))
+    heavy, halves = tree.split(tree.loaded(mechanism, scene.payloads if scene else ()))
     bullet = engine()
     places: dict[str, Place] = {}
     motors: dict[str, tuple[Motor, ...]] = {}
     ids, merged = [], list[str]()
     with quiet(), tempfile.TemporaryDirectory() as folder:
-        for k, (root, joints) in enumerate(trees(heavy)):
+        for k, (root, joints) in enumerate(tree.trees(heavy)):
             path = Path(folder) / f"tree{k}"
             path.mkdir()
-            text = tree_text(heavy, root, joints, visuals or {}, path)
+            text = tree.tree_text(heavy, root, joints, visuals or {}, path)
             ids.append(_load(bullet, client, text, path / "tree.urdf"))
             _find(bullet, client, ids[-1], text, joints, places, motors)
             merged += [_name(joint) for joint in joints if joint.outer in text.carriers]
@@ -95,7 +79,8 @@ def build(
         built.set_state(*_start(scene, mechanism, q, qd))
         ties, left_out = add_constraints(built)
         massless = (
-            f"{name!r} moves no mass, which PyBullet cannot simulate" for name in movers_without_mass(heavy)
+            f"{name!r} moves no mass, which PyBullet cannot simulate"
+            for name in tree.movers_without_mass(heavy)
         )
         left_out = (*massless, *left_out, *_held(built), *_dampers(built))
     return replace(built, ties=ties, left_out=left_out)
@@ -115,7 +100,7 @@ def _start(scene: Scene | None, mech: Mechanism, q: Array | None, qd: Array | No
     return stated_coordinates(mech, q, base), rate_vector(mech, qd, state.qd if state else None)
 
 
-def _load(bullet: ModuleType, client: int, text: TreeText, path: Path) -> int:
+def _load(bullet: ModuleType, client: int, text: tree.TreeText, path: Path) -> int:
     path.write_text(text.text, encoding="utf-8")
     fixed = text.root == "world"
     flags = bullet.URDF_USE_INERTIA_FROM_FILE
@@ -133,7 +118,7 @@ def _find(
     bullet: ModuleType,
     client: int,
     body: int,
-    text: TreeText,
+    text: tree.TreeText,
     joints: tuple[TreeJoint, ...],
     places: dict[str, Place],
     motors: dict[str, tuple[Motor, ...]],
@@ -148,7 +133,8 @@ def _find(
     X_SC = {}
     for link in range(-1, len(infos)):
         bullet.changeDynamics(body, link, jointDamping=0, **_FREE, physicsClientId=client)
-        X_SC[link] = _inertial_frame(bullet, client, body, link)
+        info = bullet.getDynamicsInfo(body, link, physicsClientId=client)
+        X_SC[link] = Pose(rotation_from_quaternion(info[4]), np.array(info[3], dtype=float))
     for name, link_name in text.links.items():
         link = link_of_name.get(link_name, -1)
         if link >= 0 or text.root != "world":
@@ -163,7 +149,7 @@ def _find(
             continue
         names = text.joints[joint.pair.name]
         last = link_of_joint[names[-1]]
-        places[joint.outer] = Place(body, last, outer_frame(joint) @ X_SC[last])
+        places[joint.outer] = Place(body, last, tree.outer_frame(joint) @ X_SC[last])
         found = [
             Motor(body, link_of_joint[names[k]], step, X_SC[link_of_joint[names[k]]].R)
             for k, step in moving_steps(joint)
@@ -176,11 +162,6 @@ def _find(
     for name, (carrier, X_HB) in text.carriers.items():
         of_carrier = places.get(carrier, ground)
         places[name] = replace(of_carrier, X_LC=X_HB.inverse() @ of_carrier.X_LC)
-
-
-def _inertial_frame(bullet: ModuleType, client: int, body: int, link: int) -> Pose:
-    info = bullet.getDynamicsInfo(body, link, physicsClientId=client)
-    return Pose(rotation_from_quaternion(info[4]), np.array(info[3], dtype=float))
 
 
 def _release(bullet: ModuleType, client: int, motor: Motor) -> None:
@@ -398,7 +379,7 @@ class Motor:
 
     id: int
     link: int
-    step: Step
+    step: tree.Step
     R_JC: Array
 
 
@@ -449,7 +430,7 @@ class Built:
             In the order of ``q_names`` and ``qd_names``. Loops are not closed here.
         """
         qd = np.zeros(len(self.mechanism.qd_names)) if qd is None else qd
-        q, rates = split_state(self.mechanism, self.cut, self.halves, q, qd)
+        q, rates = tree.split_state(self.mechanism, self.cut, self.halves, q, qd)
         poses = forward(self.cut, q)
         for joint in self.cut.tree.joints:
             if joint.pair is None:
@@ -536,7 +517,7 @@ class Built:
         return q, qd
 
 
-def freedom_of(joint: TreeJoint, step: Step) -> tuple[int, float]:
+def freedom_of(joint: TreeJoint, step: tree.Step) -> tuple[int, float]:
     """Return the index of the freedom that an axis represents, and the axis motion per unit of that freedom."""
     assert joint.pair is not None
     free = joint.pair.kind.free
@@ -545,9 +526,9 @@ def freedom_of(joint: TreeJoint, step: Step) -> tuple[int, float]:
     return 0, travel_per_radian(joint.pair)
 
 
-def moving_steps(joint: TreeJoint) -> list[tuple[int, Step]]:
+def moving_steps(joint: TreeJoint) -> list[tuple[int, tree.Step]]:
     """Return the movable steps of a joint, with their indices in its chain."""
-    return [(k, step) for k, step in enumerate(steps_of(joint)) if step.kind != "fixed"]
+    return [(k, step) for k, step in enumerate(tree.steps_of(joint)) if step.kind != "fixed"]
 
 
 def _name(joint: TreeJoint) -> str:

@@ -10,12 +10,9 @@ import numpy as np
 
 from mbplugin.bullet import session
 from mbplugin.bullet.built import UNLIMITED, Built, Motor, build, drive
+from mbplugin.model import AppliedForces, BrakeForce, Freedom, Load, Payload, Scene, State, freedom_name
 from mbplugin.model.brake_law import BrakeLaw, depends_on_rate, rate_force
-from mbplugin.model.brakes import AppliedForces, BrakeForce
 from mbplugin.model.mechanism import WORLD, Lock, Mechanism, Pfaffian, Rolling
-from mbplugin.model.mechanism.identity import freedom_name
-from mbplugin.model.mechanism.pair import Freedom
-from mbplugin.model.scene import Load, Payload, Scene, State
 from mbplugin.model.spatial import Array, JointSpring, Spring, cross, unit
 
 if TYPE_CHECKING:

@@ -20,29 +20,9 @@ import numpy as np
 from mbplugin.bullet import engine, quiet
 from mbplugin.constraints.reduction import body_twists
 from mbplugin.errors import BadUsage, BrokenModel, UnknownName
-from mbplugin.model import Base
-from mbplugin.model.mechanism import WORLD, Body, Coupling, Mechanism, Term
-from mbplugin.model.mechanism.kinematics import (
-    FRAMES_MEET,
-    BodyPoses,
-    coordinates_of,
-    forward,
-    frames_apart,
-    free_pose,
-    home,
-    joint_axes,
-    rigid_groups,
-)
+from mbplugin.model import WORLD, Base, Body, Coupling, Defect, Mechanism, Scene, Shape, State, Term, spatial
+from mbplugin.model.mechanism import kinematics
 from mbplugin.model.mechanism.pair import LARGEST_FRICTION, Contact, Freedom, Pair
-from mbplugin.model.scene import Defect, Scene, Shape, State
-from mbplugin.model.spatial import (
-    Array,
-    Pose,
-    align_z,
-    quaternion_from_rotation,
-    rotation_from_quaternion,
-    shift_twists,
-)
 from mbplugin.readers.standing import named
 
 #: Most joints of a body of a client whose state PyBullet reports; of one with more it reports nothing.
@@ -71,15 +51,15 @@ def state_of(mech: Mechanism, parts: Sequence[Part]) -> tuple[State, tuple[Defec
     hung = [joint for joint in mech.tree.joints if joint.pair is not None and joint.pair.closure]
     if not hung:
         return state, ()
-    poses = forward(own, state.q)
+    poses = kinematics.forward(own, state.q)
     twists = _twists(own, poses, state.qd)
     known_q = dict(zip(own.q_names, state.q, strict=True))
     known_qd = dict(zip(own.qd_names, state.qd, strict=True))
-    q, qd = coordinates_of(mech, poses), np.zeros(len(mech.qd_names))
+    q, qd = kinematics.coordinates_of(mech, poses), np.zeros(len(mech.qd_names))
     for joint in mech.tree.joints:
         if joint in hung:
-            S, point = joint_axes(mech, joint, poses)
-            relative = shift_twists((twists[joint.outer] - twists[joint.inner])[:, None], point)[:, 0]
+            S, point = kinematics.joint_axes(mech, joint, poses)
+            relative = spatial.shift_twists((twists[joint.outer] - twists[joint.inner])[:, None], point)[:, 0]
             qd[joint.qd] = np.linalg.lstsq(S, relative, rcond=None)[0]
         else:
             q[joint.q] = [known_q[name] for name in mech.q_names[joint.q]]
@@ -87,10 +67,10 @@ def state_of(mech: Mechanism, parts: Sequence[Part]) -> tuple[State, tuple[Defec
     return State(q, qd), tuple(_moved_bodies(mech, poses))
 
 
-def _moved_bodies(mech: Mechanism, poses: BodyPoses) -> Iterator[Defect]:
+def _moved_bodies(mech: Mechanism, poses: kinematics.BodyPoses) -> Iterator[Defect]:
     """Yield a defect for each constraint that attaches a body to the tree but is violated at the client's poses."""
-    for joint, pair, distance, angle in frames_apart(mech, poses):
-        if pair.closure and max(distance, angle) > FRAMES_MEET:
+    for joint, pair, distance, angle in kinematics.frames_apart(mech, poses):
+        if pair.closure and max(distance, angle) > kinematics.FRAMES_MEET:
             message = (
                 f"{pair.name} does not hold at the present pose: its frames are {distance:.3g} m and "
                 f"{np.degrees(angle):.3g}° apart; PyBullet pulls them together in its next steps, here body "
@@ -101,11 +81,11 @@ def _moved_bodies(mech: Mechanism, poses: BodyPoses) -> Iterator[Defect]:
 
 
 def _state_without_closures(mech: Mechanism, parts: Sequence[Part]) -> State:
-    q, qd = home(mech), np.zeros(len(mech.qd_names))
+    q, qd = kinematics.home(mech), np.zeros(len(mech.qd_names))
     positions = {name: value for part in parts for name, value in part.q.items()}
     rates = {name: value for part in parts for name, value in part.qd.items()}
     for body, X_WL in (part.free_base for part in parts if part.free_base is not None):
-        positions[body] = free_pose(mech, body, X_WL)
+        positions[body] = kinematics.free_pose(mech, body, X_WL)
     for joint in mech.tree.joints:
         name = joint.outer if joint.pair is None else joint.pair.name
         if name in positions:
@@ -113,12 +93,12 @@ def _state_without_closures(mech: Mechanism, parts: Sequence[Part]) -> State:
     return State(q, qd)
 
 
-def _twists(mech: Mechanism, poses: BodyPoses, qd: Array) -> dict[str, Array]:
+def _twists(mech: Mechanism, poses: kinematics.BodyPoses, qd: spatial.Array) -> dict[str, spatial.Array]:
     """Return the twist (6,) of every body at rates qd (nv,), in world axes at the world origin."""
-    twists: dict[str, Array] = {WORLD: np.zeros(6)}
+    twists: dict[str, spatial.Array] = {WORLD: np.zeros(6)}
     for joint in mech.tree.joints:
-        S, point = joint_axes(mech, joint, poses)
-        own = shift_twists((S @ qd[joint.qd])[:, None], -point)[:, 0]
+        S, point = kinematics.joint_axes(mech, joint, poses)
+        own = spatial.shift_twists((S @ qd[joint.qd])[:, None], -point)[:, 0]
         twists[joint.outer] = twists[joint.inner] + own
     return twists
 
@@ -137,7 +117,8 @@ def shapes_of(bullet: ModuleType, client: int, links: Links) -> dict[str, tuple[
         for data in bullet.getVisualShapeData(body, physicsClientId=client):
             colour = tuple(float(x) for x in data[7])
             shapes = [
-                replace(shape, rgba=colour) for shape in _shape(bullet, data, "visual", Pose.identity())
+                replace(shape, rgba=colour)
+                for shape in _shape(bullet, data, "visual", spatial.Pose.identity())
             ]
             found.setdefault(links[body, data[1]].body, []).extend(shapes)
             if any(shape.kind == "mesh" and not shape.mesh for shape in shapes):
@@ -147,7 +128,7 @@ def shapes_of(bullet: ModuleType, client: int, links: Links) -> dict[str, tuple[
     return {name: tuple(shapes) for name, shapes in found.items() if shapes}
 
 
-def _colliding(bullet: ModuleType, client: int, body: int, index: int, X_LC: Pose) -> Iterator[Shape]:
+def _colliding(bullet: ModuleType, client: int, body: int, index: int, X_LC: spatial.Pose) -> Iterator[Shape]:
     """Yield the collision shapes of a link; triangles without a file become the hull of their points."""
     for k, data in enumerate(bullet.getCollisionShapeData(body, index, physicsClientId=client)):
         for shape in _shape(bullet, data, "collision", X_LC):
@@ -159,9 +140,9 @@ def _colliding(bullet: ModuleType, client: int, body: int, index: int, X_LC: Pos
                 yield Shape("collision", "hull", (), X_LC, points=tuple(points))
 
 
-def _shape(bullet: ModuleType, data: Any, role: str, X_LF: Pose) -> Iterator[Shape]:
+def _shape(bullet: ModuleType, data: Any, role: str, X_LF: spatial.Pose) -> Iterator[Shape]:
     """Yield a shape from PyBullet's data, which is given in frame F of its link; nothing for unsupported kinds."""
-    X_LS = X_LF @ Pose(rotation_from_quaternion(data[6]), np.array(data[5], dtype=float))
+    X_LS = X_LF @ spatial.Pose(spatial.rotation_from_quaternion(data[6]), np.array(data[5], dtype=float))
     kind, size, file = data[2], data[3], data[4].decode(errors="replace")
     if kind == bullet.GEOM_BOX:
         yield Shape(role, "box", tuple(size), X_LS)
@@ -184,7 +165,7 @@ class Link:
 
     body: str
     joint: str
-    X_LC: Pose
+    X_LC: spatial.Pose
 
 
 #: Links by body id and link index.
@@ -250,7 +231,7 @@ def read_contact_points(client_id: int) -> tuple[Contact, ...]:
         As for :func:`read_client`.
     """
     scene = read_client(client_id)
-    mech, poses = scene.mechanism, forward(scene.mechanism, scene.state.q)
+    mech, poses = scene.mechanism, kinematics.forward(scene.mechanism, scene.state.q)
     bullet = engine()
     links = links_of(client_id)
     friction: dict[tuple[int, int], float] = {}
@@ -258,7 +239,7 @@ def read_contact_points(client_id: int) -> tuple[Contact, ...]:
         for own in links:
             friction[own] = bullet.getDynamicsInfo(*own, physicsClientId=client_id)[1]
         points = bullet.getContactPoints(physicsClientId=client_id) or ()
-    still = rigid_groups(mech)[WORLD]
+    still = kinematics.rigid_groups(mech)[WORLD]
     found = []
     for point in points:
         # PyBullet's normal points from the second body to the first
@@ -289,7 +270,7 @@ def idle_speed(client_id: int, scene: Scene) -> float | None:
     with quiet():
         step = engine().getPhysicsEngineParameters(physicsClientId=client_id)["fixedTimeStep"]
     speed = float(np.linalg.norm(mech.gravity)) * float(step)
-    poses = forward(mech, scene.state.q)
+    poses = kinematics.forward(mech, scene.state.q)
     twists = body_twists(mech, poses, qd)
     root = {WORLD: ""}
     mass: dict[str, float] = {}
@@ -334,9 +315,9 @@ class Part:
 
     bodies: tuple[Body, ...]
     pairs: tuple[Pair, ...]
-    q: dict[str, Array]
-    qd: dict[str, Array]
-    free_base: tuple[str, Pose] | None
+    q: dict[str, spatial.Array]
+    qd: dict[str, spatial.Array]
+    free_base: tuple[str, spatial.Pose] | None
 
 
 def _require_connected(bullet: ModuleType, client_id: int) -> None:
@@ -398,7 +379,7 @@ def _read_model(bullet: ModuleType, client: int, model: _Model, base: Base | Non
     if fixed:
         root = own[-1].body
         name = f"{model.prefix}{WORLD}→{root.removeprefix(model.prefix)}"
-        pairs.insert(0, Pair(name, "fixed", WORLD, root, X_WL, Pose.identity()))
+        pairs.insert(0, Pair(name, "fixed", WORLD, root, X_WL, spatial.Pose.identity()))
     q, qd = _joint_values(bullet, client, model, infos, own)
     if not fixed:
         qd[own[-1].body] = np.array(
@@ -438,11 +419,11 @@ def _pair(info: Any, own: dict[int, Link]) -> Pair:
     kind = _TYPES[info[2]]
     turn = np.eye(3)
     if kind in ("revolute", "prismatic"):
-        turn = align_z(child.X_LC.R @ np.array(info[13]))
-    X_LS = Pose(turn, np.zeros(3))
+        turn = spatial.align_z(child.X_LC.R @ np.array(info[13]))
+    X_LS = spatial.Pose(turn, np.zeros(3))
     # parentFrameOrn takes vectors of the parent's C to the child's C; the pivot is the child's L
-    R_PC = rotation_from_quaternion(info[15]).T
-    X_PL = Pose(parent.X_LC.R @ R_PC @ child.X_LC.R.T, parent.X_LC.apply(np.array(info[14])))
+    R_PC = spatial.rotation_from_quaternion(info[15]).T
+    X_PL = spatial.Pose(parent.X_LC.R @ R_PC @ child.X_LC.R.T, parent.X_LC.apply(np.array(info[14])))
     if kind == "revolute" and info[8] > info[9]:
         kind = "continuous"
     pair = Pair(child.joint, kind, parent.body, child.body, X_PL @ X_LS, X_LS)
@@ -460,10 +441,10 @@ def _freedom(info: Any) -> Freedom:
 
 def _joint_values(
     bullet: ModuleType, client: int, model: _Model, infos: Sequence[Any], own: dict[int, Link]
-) -> tuple[dict[str, Array], dict[str, Array]]:
+) -> tuple[dict[str, spatial.Array], dict[str, spatial.Array]]:
     """Return coordinates and rates by joint name."""
-    q: dict[str, Array] = {}
-    qd: dict[str, Array] = {}
+    q: dict[str, spatial.Array] = {}
+    qd: dict[str, spatial.Array] = {}
     for info in infos:
         kind = _TYPES[info[2]]
         if kind == "fixed":
@@ -475,15 +456,15 @@ def _joint_values(
         )
         if kind == "spherical":
             # Bullet states orientation and rate in axes of the child's C; here they are in axes of P
-            R_CC = rotation_from_quaternion(position)
-            position = quaternion_from_rotation(link.X_LC.R @ R_CC @ link.X_LC.R.T)
+            R_CC = spatial.rotation_from_quaternion(position)
+            position = spatial.quaternion_from_rotation(link.X_LC.R @ R_CC @ link.X_LC.R.T)
             rate = link.X_LC.R @ R_CC @ rate
         q[link.joint], qd[link.joint] = position, rate
     return q, qd
 
 
-def _pose(position: Sequence[float], quaternion: Sequence[float]) -> Pose:
-    return Pose(rotation_from_quaternion(tuple(quaternion)), np.array(position, dtype=float))
+def _pose(position: Sequence[float], quaternion: Sequence[float]) -> spatial.Pose:
+    return spatial.Pose(spatial.rotation_from_quaternion(tuple(quaternion)), np.array(position, dtype=float))
 
 
 def _text(name: bytes) -> str:
@@ -493,7 +474,7 @@ def _text(name: bytes) -> str:
 # The constraints of a live client: point-to-point, fixed, prismatic and gears.
 
 
-_GROUND = Link(WORLD, "", Pose.identity())
+_GROUND = Link(WORLD, "", spatial.Pose.identity())
 
 
 def read_constraints(
@@ -542,20 +523,20 @@ def closure_of(uid: int, info: Any, links: Links) -> Pair:
     b = _GROUND if info[2] < 0 else links[info[2], info[3]]
     R_A, R_B = np.eye(3), np.eye(3)
     if kind != "spherical":
-        R_A, R_B = rotation_from_quaternion(info[8]), rotation_from_quaternion(info[9])
-    turn = align_z(_axis_in_frame(name, info[5], R_A)) if kind == "prismatic" else np.eye(3)
+        R_A, R_B = spatial.rotation_from_quaternion(info[8]), spatial.rotation_from_quaternion(info[9])
+    turn = spatial.align_z(_axis_in_frame(name, info[5], R_A)) if kind == "prismatic" else np.eye(3)
     return Pair(
         name,
         kind,
         a.body,
         b.body,
-        a.X_LC @ Pose(R_A @ turn, np.array(info[6], dtype=float)),
-        b.X_LC @ Pose(R_B @ turn, np.array(info[7], dtype=float)),
+        a.X_LC @ spatial.Pose(R_A @ turn, np.array(info[6], dtype=float)),
+        b.X_LC @ spatial.Pose(R_B @ turn, np.array(info[7], dtype=float)),
         closure=True,
     )
 
 
-def _axis_in_frame(name: str, axis: Sequence[float], R_A: Array) -> Array:
+def _axis_in_frame(name: str, axis: Sequence[float], R_A: spatial.Array) -> spatial.Array:
     """Return the axis (3,) of a prismatic constraint in its joint frame, ``R_A`` (3, 3) in the parent's inertial frame.
 
     PyBullet takes the axis in the parent's inertial frame.

@@ -20,11 +20,8 @@ import numpy as np
 from mbplugin.bullet.reader import MOST_JOINTS, unique
 from mbplugin.constraints.reduction import body_twists
 from mbplugin.errors import BrokenModel
-from mbplugin.model.mechanism import WORLD, Body, Mechanism, TreeJoint
-from mbplugin.model.mechanism.identity import freedom_name
+from mbplugin.model import WORLD, Body, Mechanism, Pair, Payload, TreeJoint, freedom_name
 from mbplugin.model.mechanism.kinematics import BodyPoses, coordinates_of, forward, home, joint_axes
-from mbplugin.model.mechanism.pair import Pair
-from mbplugin.model.scene import Payload
 from mbplugin.model.spatial import Array, Pose, axis_of, is_turn, shift_twists, skew
 
 #: Longest name passed to PyBullet, characters.

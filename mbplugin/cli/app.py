@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import sys
 import traceback
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
@@ -13,14 +14,7 @@ from typing import Annotated, Any
 import typer
 
 import mbplugin
-from mbplugin.cli.help import (
-    COMMANDS,
-    Command,
-    make_app,
-    named_command,
-    with_force,
-    with_format,
-)
+from mbplugin.cli import help
 from mbplugin.cli.report import complain, emit, forget_stdout, keep_arguments, warnings_as_sentences, working
 from mbplugin.errors import MbPluginError
 from mbplugin.phrases import visible
@@ -50,26 +44,26 @@ def application(names: Iterable[str]) -> typer.Typer:
     """Return the application with the named commands; only their modules are imported."""
     app = _empty_application()
     for name in names:
-        app.command(name, cls=Command)(with_format(with_force(_function(name))))
+        app.command(name, cls=help.Command)(help.with_format(help.with_force(_function(name))))
     return app
 
 
 def _outline() -> typer.Typer:
     """Return the application with commands that do nothing, for the list of all commands and for wrong names."""
     app = _empty_application()
-    for name in COMMANDS:
+    for name in help.COMMANDS:
         app.command(name)(lambda: None)
     return app
 
 
 def _empty_application() -> typer.Typer:
-    app = make_app(mbplugin.__doc__)
+    app = help.make_app(mbplugin.__doc__)
     app.callback()(_options)
     return app
 
 
 def _function(name: str) -> Callable[..., Any]:
-    module = import_module(f"mbplugin.cli.{COMMANDS[name].module}")
+    module = import_module(f"mbplugin.cli.{help.COMMANDS[name].module}")
     function: Callable[..., Any] = getattr(module, f"{name.replace('-', '_')}_command")
     return function
 
@@ -93,18 +87,18 @@ def run(arguments: Sequence[str]) -> int:
     keep_arguments(arguments)
     try:
         with working(_shown_name(arguments)), warnings_as_sentences():
-            name = named_command(arguments)
-            if name in COMMANDS:
+            name = help.named_command(arguments)
+            if name in help.COMMANDS:
                 app = application((name,))
             else:
                 # the completion of a shell needs the options of all commands
-                app = application(COMMANDS) if _COMPLETION in os.environ else _outline()
+                app = application(help.COMMANDS) if _COMPLETION in os.environ else _outline()
             code = app(list(arguments), prog_name="mbplugin", standalone_mode=False)
     except UsageError as error:
         # few commands are wrong
         from mbplugin.cli.usage import usage_sentence
 
-        complain(usage_sentence(error, arguments, partial(application, COMMANDS)))
+        complain(usage_sentence(error, arguments, partial(application, help.COMMANDS)))
         return 2
     except MbPluginError as error:
         complain(f"mbplugin: {error}")
@@ -132,7 +126,7 @@ def _shown_name(arguments: Sequence[str]) -> str:
     """Return the command name for the progress line; empty if input may be typed, or for shell completion."""
     if "-" in arguments or _COMPLETION in os.environ:
         return ""
-    return f"mbplugin {arguments[0]}" if arguments and arguments[0] in COMMANDS else "mbplugin"
+    return f"mbplugin {arguments[0]}" if arguments and arguments[0] in help.COMMANDS else "mbplugin"
 
 
 def _of_the_machine(error: BaseException | None) -> str:
@@ -153,7 +147,8 @@ def _of_the_machine(error: BaseException | None) -> str:
 
 
 def _interrupted(error: BaseException | None) -> bool:
-    """Return True if an error was caused by Ctrl-C, which an extension module may turn into an ImportError."""
-    while error is not None and not isinstance(error, KeyboardInterrupt):
+    """Return True if Ctrl-C, which extension modules may turn into ImportErrors, or a quit debugger was the cause."""
+    quits = getattr(sys.modules.get("bdb"), "BdbQuit", KeyboardInterrupt)
+    while error is not None and not isinstance(error, (KeyboardInterrupt, quits)):
         error = error.__cause__ or error.__context__
     return error is not None

@@ -21,10 +21,7 @@ from mbplugin.phrases import ended, visible
 
 if TYPE_CHECKING:
     from mbplugin.cli.quantities import Quantities
-    from mbplugin.model.brake_law import Units
-    from mbplugin.model.mechanism import Mechanism
-    from mbplugin.model.mechanism.pair import MotionProfile
-    from mbplugin.model.scene import Scene
+    from mbplugin.model import Mechanism, MotionProfile, Scene, Units
     from mbplugin.stopping.outcome import StopReport
     from mbplugin.stopping.sweep.plan import SweepPlan
     from mbplugin.stopping.table import StoppingTable
@@ -394,7 +391,7 @@ def read_profiles(files: Mapping[str, Path], mech: Mechanism) -> dict[str, Motio
     UnreadableFile, BadUsage, BadNumber
         As for :func:`read_profile`.
     """
-    from mbplugin.model.spatial import is_turn
+    from mbplugin.model import is_turn
     from mbplugin.readers.unread import read_profile
 
     drivers = {driver.name: driver for driver in mech.drivers}

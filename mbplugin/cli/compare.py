@@ -9,18 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from mbplugin.cli import options as opt
-from mbplugin.cli.braking import (
-    BrakeOption,
-    DampingOption,
-    FrictionOption,
-    LoadOption,
-    LockOption,
-    PayloadOption,
-    StopPayloadOption,
-    TorqueOption,
-    count_bar,
-)
+from mbplugin.choices import LOSS_KINDS, Format
+from mbplugin.cli import braking, options as opt
 from mbplugin.cli.report import (
     AS_WRITTEN,
     CommandReport,
@@ -34,7 +24,6 @@ from mbplugin.cli.report import (
 )
 from mbplugin.errors import BadUsage, suggestion
 from mbplugin.files import require_folder
-from mbplugin.model import LOSS_KINDS, Format
 from mbplugin.report import DiffFormat
 from mbplugin.simulation.options import MAX_SECONDS
 
@@ -46,9 +35,7 @@ if TYPE_CHECKING:
     from mbplugin.comparison.models.alignment import ModelDiff
     from mbplugin.comparison.run import EngineWord
     from mbplugin.comparison.side_by_side import SideBySide
-    from mbplugin.model import LossKind
-    from mbplugin.model.brake_law import Units
-    from mbplugin.model.scene import Scene
+    from mbplugin.model import LossKind, Scene, Units
     from mbplugin.report.html.chapters import Chapter
     from mbplugin.report.record import Record
     from mbplugin.report.text import Line
@@ -206,7 +193,7 @@ def diff_command(
             for file in (first, second)
         )
         names = opt.parse_names(map)
-        with count_bar("joints") as progress:
+        with braking.count_bar("joints") as progress:
             found = diff(
                 *scenes,
                 names=names,
@@ -330,15 +317,15 @@ def crosscheck_command(
     duration: Duration = None,
     q: opt.QOption = None,
     qd: opt.QdOption = None,
-    lock: LockOption = None,
-    brake: BrakeOption = None,
+    lock: braking.LockOption = None,
+    brake: braking.BrakeOption = None,
     signal: Signal = None,
     stop: Stop = None,
-    load: LoadOption = None,
-    payload: StopPayloadOption = None,
-    torque: TorqueOption = None,
-    damping: DampingOption = True,
-    friction: FrictionOption = True,
+    load: braking.LoadOption = None,
+    payload: braking.StopPayloadOption = None,
+    torque: braking.TorqueOption = None,
+    damping: braking.DampingOption = True,
+    friction: braking.FrictionOption = True,
     engine: CheckedBy = None,
     against: Against = None,
     step: Step = None,
@@ -380,7 +367,7 @@ def crosscheck_command(
         "max_seconds": max_seconds,
     }
     state = given.coordinates(q), given.rates(qd)
-    with count_bar("motions of the engines") as progress:
+    with braking.count_bar("motions of the engines") as progress:
         if stop is not None:
             from mbplugin.stopping.run import estop
 
@@ -459,8 +446,8 @@ def engines_command(
     file: opt.FileArgument,
     q: opt.QOption = None,
     qd: opt.QdOption = None,
-    load: LoadOption = None,
-    payload: PayloadOption = None,
+    load: braking.LoadOption = None,
+    payload: braking.PayloadOption = None,
     hold: HoldOption = None,
     stance: opt.StanceOption = None,
     friction: opt.GroundFrictionOption = None,

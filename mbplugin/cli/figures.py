@@ -8,37 +8,18 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from mbplugin.cli import options as opt
-from mbplugin.cli.braking import (
-    BoundOption,
-    FullSpeedOption,
-    RatedPayloadOption,
-    ToolOption,
-    parse_bound,
-    total_bar,
-)
+from mbplugin.cli import braking, options as opt, report
 from mbplugin.cli.quantities import named
-from mbplugin.cli.report import (
-    AS_WRITTEN,
-    CommandReport,
-    Reading,
-    command_line,
-    earlier_report,
-    emit_report,
-    quantities_of,
-    read_scene,
-    reads_model,
-)
 from mbplugin.errors import BadUsage
 from mbplugin.files import is_same_file, read_bounded, read_stdin, require_folder
-from mbplugin.model.brake_law import SI
+from mbplugin.model import SI
 from mbplugin.report import SceneFormat
 from mbplugin.simulation.options import MAX_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from mbplugin.model.brake_law import Units
+    from mbplugin.model import Units
     from mbplugin.report.html.chapters import Chapter
     from mbplugin.report.record import Record
     from mbplugin.report.text import Line
@@ -112,22 +93,22 @@ _DIMENSIONS = {
 }
 
 
-@reads_model
+@report.reads_model
 def calibrate_command(
     file: opt.FileArgument,
     measured: Measured,
     hold_out: HoldOut = None,
     cover: CoverOption = False,
     parameters: Parameters = None,
-    payload: RatedPayloadOption = None,
-    speed: FullSpeedOption = None,
-    bound: BoundOption = None,
-    tool: ToolOption = None,
+    payload: braking.RatedPayloadOption = None,
+    speed: braking.FullSpeedOption = None,
+    bound: braking.BoundOption = None,
+    tool: braking.ToolOption = None,
     max_seconds: MaxSeconds = MAX_SECONDS,
     output_format: FormatOption = "text",
     output: opt.OutputOption = None,
     against: opt.AgainstOption = None,
-    reading: Reading = AS_WRITTEN,
+    reading: report.Reading = report.AS_WRITTEN,
 ) -> None:
     """Fit the brakes and ramps of a robot to measured stops.
 
@@ -136,16 +117,16 @@ def calibrate_command(
     from mbplugin.stopping import CONFIDENCE, SHARE
 
     require_folder(output)
-    earlier = earlier_report(against, "calibrate")
-    share, confidence = (SHARE, CONFIDENCE) if bound is None else parse_bound(bound)
+    earlier = report.earlier_report(against, "calibrate")
+    share, confidence = (SHARE, CONFIDENCE) if bound is None else braking.parse_bound(bound)
     _require_order(file, measured)
     from mbplugin.readers.standing import bolted_down
 
-    scene = bolted_down(read_scene(file, (output,), reading, also=(measured, against)))
-    given = quantities_of(scene, file, reading)
+    scene = bolted_down(report.read_scene(file, (output,), reading, also=(measured, against)))
+    given = report.quantities_of(scene, file, reading)
     from mbplugin.stopping.calibration.run import calibrate
 
-    with total_bar("stops") as progress:
+    with braking.total_bar("stops") as progress:
         found = calibrate(
             scene,
             measured,
@@ -160,10 +141,10 @@ def calibrate_command(
             max_seconds=max_seconds,
             progress=progress,
         )
-    emit_report(_report(found, given.units), output_format, output, earlier)
+    report.emit_report(_report(found, given.units), output_format, output, earlier)
 
 
-def _report(found: Calibration, units: Units) -> CommandReport:
+def _report(found: Calibration, units: Units) -> report.CommandReport:
     def lines(width: int) -> Iterable[Line]:
         from mbplugin.report.text.stopping import calibrate_lines
 
@@ -179,13 +160,15 @@ def _report(found: Calibration, units: Units) -> CommandReport:
 
         return calibrate_document(found)
 
-    return CommandReport(lines, document, partial(_record, found), chapter, {"toml": lambda: found.toml})
+    return report.CommandReport(
+        lines, document, partial(_record, found), chapter, {"toml": lambda: found.toml}
+    )
 
 
 def _record(found: Calibration) -> Record:
     from mbplugin.report.record import record_of
 
-    return record_of(command_line(), found.model, (*found.robot, found.measured))
+    return record_of(report.command_line(), found.model, (*found.robot, found.measured))
 
 
 def _require_order(file: str, measured: Path) -> None:
@@ -217,17 +200,17 @@ def distance_command(
     require_folder(output)
     if output is not None and any(is_same_file(output, one) for one in (file, against) if one is not None):
         raise BadUsage("the output file is also an input", where=str(output), expected="another file")
-    earlier = earlier_report(against, "distance")
+    earlier = report.earlier_report(against, "distance")
     from mbplugin.report.documents.part import violation
     from mbplugin.stopping.zones.distance import figures_of_document, protective_of, separation_of
 
     figures = figures_of_document(*_read(file), violation, category)
     compute = {"iso13855": separation_of, "iso15066": protective_of}[standard]
     distance = compute(figures, named(term, "--term", lambda name: _DIMENSIONS.get(name, ""), SI))
-    emit_report(_distance_report(distance), output_format, output, earlier)
+    report.emit_report(_distance_report(distance), output_format, output, earlier)
 
 
-def _distance_report(distance: Distance) -> CommandReport:
+def _distance_report(distance: Distance) -> report.CommandReport:
     def lines(width: int) -> Iterable[Line]:
         from mbplugin.report.text.stopping import distance_lines
 
@@ -243,7 +226,7 @@ def _distance_report(distance: Distance) -> CommandReport:
 
         return distance_document(distance)
 
-    return CommandReport(lines, document, partial(_distance_record, distance), chapter)
+    return report.CommandReport(lines, document, partial(_distance_record, distance), chapter)
 
 
 def _distance_record(distance: Distance) -> Record:
@@ -251,7 +234,7 @@ def _distance_record(distance: Distance) -> Record:
     from mbplugin.report.record import record_of
 
     read = (Source(distance.stop.file, distance.stop.sha256),)
-    return record_of(command_line(), distance.stop.model, read, distance.standard)
+    return record_of(report.command_line(), distance.stop.model, read, distance.standard)
 
 
 def _read(file: str) -> tuple[bytes, str]:

@@ -273,11 +273,9 @@ ForceOption = Annotated[
 class Command(TyperCommand):
     """A command whose help has grouped options and an example."""
 
-    def __init__(self, *arguments: Any, **named: Any) -> None:
-        super().__init__(*arguments, **named)
-        parameter: Any
-        for parameter in self.params:
-            parameter.process_value = partial(_processed, parameter, parameter.process_value)
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the parameters; their validators are made only for values that need one."""
+        return list(map(_quickly_processed, super().get_params(ctx)))
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the arguments, then the options group by group."""
@@ -303,11 +301,49 @@ class Command(TyperCommand):
         formatter.write(f"\nExample:\n  {COMMANDS[str(ctx.info_name)].example}\n")
 
 
+def _quickly_processed(parameter: Any) -> Any:
+    if not isinstance(parameter.process_value, partial):
+        parameter.process_value = partial(_processed, parameter, parameter.process_value)
+    return parameter
+
+
 def _processed(parameter: Any, process: Callable[[Any, Any], Any], ctx: Any, value: Any) -> Any:
-    """Return the value of a parameter; without a value, the slow construction of the validator is skipped."""
-    if value is not None or parameter.required or parameter.callback:
-        return process(ctx, value)
-    return () if parameter.multiple or parameter.nargs == -1 else None
+    """Return the value of a parameter; where the value is as it has to be, no validator is made.
+
+    A validator is made of pydantic, whose import takes longer than the rest of a command line.
+    """
+    if parameter.callback:
+        # such as --help, which is not given
+        is_absent = value is None and getattr(parameter, "is_flag", False)
+        return process(ctx, False if is_absent else value)
+    several = parameter.multiple or parameter.nargs == -1
+    if value is None and not parameter.required:
+        return () if several else None
+    if type(value) in (bool, int, float, str) and (
+        value == parameter.default or getattr(parameter, "count", False)
+    ):
+        return value
+    # typers before 0.20 convert without pydantic, and have no such description
+    described = getattr(parameter, "type_descriptor", None)
+    if described is not None and value and all(type(one) is str for one in (value if several else [value])):
+        convert = _plain_conversion(described, several)
+        if convert is not None and (found := convert(value)) is not None:
+            return found
+    return process(ctx, value)
+
+
+def _plain_conversion(described: Any, several: bool) -> Callable[[Any], Any] | None:
+    """Return the conversion of the texts of an option where it needs no validator, else None."""
+    kind, info = described.annotation, described.parameter_info
+    conditions = (info.parser, info.path_type, info.exists, info.resolve_path, info.allow_dash)
+    if any(conditions):
+        return None
+    if several:
+        return list if kind == list[str] else None
+    if get_origin(kind) is Literal:
+        # another text may be one in capitals, or wrong
+        return lambda value: value if value in get_args(kind) else None
+    return {str: str, Path: Path}.get(kind)
 
 
 def _group_of(names: list[str]) -> str:
@@ -316,6 +352,10 @@ def _group_of(names: list[str]) -> str:
 
 class Commands(TyperGroup):
     """The group of all commands; a FILE in place of a command is linted."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the parameters of all commands, processed as those of a command."""
+        return list(map(_quickly_processed, super().get_params(ctx)))
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the commands grouped by purpose, then the common options."""

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn, get_args
 
 import typer
 
+from mbplugin.choices import SIMULATORS, Method, Severity, Simulator
 from mbplugin.cli import options as opt
-from mbplugin.cli.report import command_line, complain, emit, emit_lines, refuse_overwriting
+from mbplugin.cli.report import command_line, complain, emit, emit_lines, hidden, refuse_overwriting
 from mbplugin.constraints import DEFAULT_SAMPLES
-from mbplugin.errors import MbPluginError
-from mbplugin.model import SIMULATORS, Method, Severity, Simulator
+from mbplugin.errors import BadUsage, MbPluginError
 from mbplugin.phrases import counted, listed, visible
 from mbplugin.processes.supervised import MAX_SECONDS, RULE_SECONDS, set_rule_seconds
 from mbplugin.report import LintFormat, ProgramFormat, serialized
@@ -241,7 +241,6 @@ def lint_command(
     Each FILE is linted separately, with the nearest configuration above it, or with --config. Exit code:
     0 clean, 1 findings at or above --fail-on, 2 unusable input or wrong usage.
     """
-    from mbplugin.errors import BadUsage
     from mbplugin.linter.run import known_codes
 
     _limit_rules(rule_seconds)
@@ -322,7 +321,6 @@ def _coordinates(texts: Sequence[str] | None) -> dict[str, float]:
 
 def _fixing(fix: bool, diff: bool, unsafe: bool) -> Fixing | None:
     """Return the fixes of the run, of which there are none yet; None if none are asked for."""
-    from mbplugin.errors import BadUsage
 
     if unsafe and not fix and not diff:
         raise BadUsage("--unsafe-fixes is given without --fix", expected="--fix or --diff with it")
@@ -335,7 +333,6 @@ def _fixing(fix: bool, diff: bool, unsafe: bool) -> Fixing | None:
 
 def _require_changes(kinds: Sequence[str], changes: str | None, dry_run: bool) -> str:
     """Return the changes of ``--changes``, which are required for a review and useless without."""
-    from mbplugin.errors import BadUsage
 
     if _REVIEW in kinds and (changes is None or not dry_run):
         raise BadUsage(
@@ -372,7 +369,6 @@ def _write_fixes(
 
 
 def _detail(quiet: bool, verbose: int) -> Detail:
-    from mbplugin.errors import BadUsage
 
     if quiet and verbose:
         raise BadUsage("--quiet and --verbose are both given", expected="one of them")
@@ -380,7 +376,6 @@ def _detail(quiet: bool, verbose: int) -> Detail:
 
 
 def _write_scene(reports: Sequence[Report], target: Path) -> None:
-    from mbplugin.errors import BadUsage
     from mbplugin.linter.targets import closed_scene
 
     if len(reports) != 1:
@@ -389,7 +384,6 @@ def _write_scene(reports: Sequence[Report], target: Path) -> None:
 
 
 def _simulators(names: Sequence[str]) -> tuple[Simulator, ...]:
-    from mbplugin.errors import BadUsage
 
     chosen = tuple(simulator for simulator in SIMULATORS if simulator in names)
     if unknown := set(names) - set(chosen):
@@ -398,7 +392,6 @@ def _simulators(names: Sequence[str]) -> tuple[Simulator, ...]:
 
 
 def _limit_rules(seconds: float) -> None:
-    from mbplugin.errors import BadUsage
 
     if not 0 < seconds <= _DAY:
         raise BadUsage(f"--rule-seconds is {seconds:g}", expected=f"a positive number up to {_DAY:g}")
@@ -454,7 +447,6 @@ def _with_text(target: Target) -> Target:
 
 
 def _format_and_file(text: str) -> tuple[ReportFormat, Path]:
-    from mbplugin.errors import BadUsage
 
     name, _, file = text.partition("=")
     known: tuple[ReportFormat, ...] = (*get_args(LintFormat), _REVIEW)
@@ -470,8 +462,6 @@ def with_progress(reports: Iterable[Report], number: int) -> Iterable[Report]:
         return reports
     from rich.console import Console
     from rich.progress import track
-
-    from mbplugin.cli.report import hidden
 
     def watched() -> Iterator[Report]:
         with hidden():

@@ -12,29 +12,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from mbplugin.cli import options as opt
-from mbplugin.cli.report import (
-    AS_WRITTEN,
-    CommandReport,
-    Reading,
-    complain,
-    earlier_report,
-    emit,
-    emit_document,
-    emit_lines,
-    emit_report,
-    quantities_of,
-    read_scene,
-    reads_model,
-    record_of_scene,
-)
+from mbplugin.cli import options as opt, report
 from mbplugin.files import working_in
 from mbplugin.report.documents import DocumentName
 
 if TYPE_CHECKING:
     from mbplugin.constraints.rank import ConstraintMatrix
     from mbplugin.linter.run import Report
-    from mbplugin.model.scene import Scene
+    from mbplugin.model import Scene
     from mbplugin.report.text import Line
 
 
@@ -68,13 +53,13 @@ def rule_command(
         from mbplugin.report.text.lookup import documentation_lines, rule_lines
 
         several = code is None or bool(found)
-        emit_lines(
+        report.emit_lines(
             partial(rule_lines, chosen) if several else partial(documentation_lines, chosen[0]), output
         )
     else:
         from mbplugin.report.documents.models import rules_document
 
-        emit_document(rules_document(chosen), output, output_format)
+        report.emit_document(rules_document(chosen), output, output_format)
 
 
 # ``mbplugin config``: print the settings that apply to a file, and their origin.
@@ -92,11 +77,11 @@ def config_command(
     if output_format == "text":
         from mbplugin.report.text.lookup import settings_text
 
-        emit(settings_text(settings), output)
+        report.emit(settings_text(settings), output)
     else:
         from mbplugin.report.documents.models import settings_document
 
-        emit_document(settings_document(settings), output, output_format)
+        report.emit_document(settings_document(settings), output, output_format)
 
 
 # ``mbplugin schema``: print the JSON schema of an output, or of the scene file.
@@ -113,7 +98,7 @@ def schema_command(
     """Print the JSON schema of a command's JSON output, or of scene files; both formats are JSON."""
     from mbplugin.report.documents.part import schema_of
 
-    emit_document(schema_of(document), output)
+    report.emit_document(schema_of(document), output)
 
 
 # ``mbplugin warmup``: compile everything that motions and stops need, ahead of time.
@@ -131,13 +116,13 @@ def warmup_command(output: opt.OutputOption = None) -> None:
     compile_everything()
     folder = cache_folder()
     kept = f"cached in {folder}" if folder is not None else "not cached: there is no folder for it"
-    emit(f"machine code is compiled in {time.process_time() - begun:.1f} s and {kept}\n", output)
+    report.emit(f"machine code is compiled in {time.process_time() - begun:.1f} s and {kept}\n", output)
 
 
 # ``mbplugin matrix``: print or save the labelled constraint matrix at a pose.
 
 
-@reads_model
+@report.reads_model
 def matrix_command(
     file: opt.FileArgument,
     q: opt.QOption = None,
@@ -146,21 +131,21 @@ def matrix_command(
     output_format: opt.FormatOption = "text",
     output: opt.OutputOption = None,
     against: opt.AgainstOption = None,
-    reading: Reading = AS_WRITTEN,
+    reading: report.Reading = report.AS_WRITTEN,
 ) -> None:
     """Print the constraint rows  C v + b = 0  in absolute coordinates; loops are not closed first."""
     from mbplugin.api import constraint_matrix
 
-    earlier = earlier_report(against, "matrix")
-    scene = read_scene(file, (output, save), reading, also=(against,))
-    given = quantities_of(scene, file, reading)
+    earlier = report.earlier_report(against, "matrix")
+    scene = report.read_scene(file, (output, save), reading, also=(against,))
+    given = report.quantities_of(scene, file, reading)
     matrix = constraint_matrix(scene, given.coordinates(q), planar=planar)
     if save is not None:
         matrix.save(save)
-    emit_report(_report(matrix, scene), output_format, output, earlier)
+    report.emit_report(_report(matrix, scene), output_format, output, earlier)
 
 
-def _report(matrix: ConstraintMatrix, scene: Scene) -> CommandReport:
+def _report(matrix: ConstraintMatrix, scene: Scene) -> report.CommandReport:
     def lines(width: int) -> Iterable[Line]:
         from mbplugin.report.text.lookup import matrix_lines
 
@@ -171,7 +156,7 @@ def _report(matrix: ConstraintMatrix, scene: Scene) -> CommandReport:
 
         return matrix_document(matrix, scene.files)
 
-    return CommandReport(lines, document, partial(record_of_scene, scene))
+    return report.CommandReport(lines, document, partial(report.record_of_scene, scene))
 
 
 # ``mbplugin doctor``: what of an installation works here, and the commands that install the rest.
@@ -188,11 +173,11 @@ def doctor_command(output_format: opt.FormatOption = "text", output: opt.OutputO
     if output_format == "text":
         from mbplugin.report.text.lookup import installation_lines
 
-        emit_lines(partial(installation_lines, found), output)
+        report.emit_lines(partial(installation_lines, found), output)
     else:
         from mbplugin.report.documents.installation import doctor_document
 
-        emit_document(doctor_document(found), output, output_format)
+        report.emit_document(doctor_document(found), output, output_format)
     return 0 if found.works else 1
 
 
@@ -232,15 +217,15 @@ def init_command(
     if not dry_run and not diff:
         write_all(root, files)
     if diff:
-        emit(patch_of(files), output)
+        report.emit(patch_of(files), output)
     elif output_format == "text":
         from mbplugin.report.text.lookup import initialization_lines
 
-        emit_lines(partial(initialization_lines, found, files, dry_run), output)
+        report.emit_lines(partial(initialization_lines, found, files, dry_run), output)
     else:
         from mbplugin.report.documents.installation import init_document
 
-        emit_document(init_document(found, files, dry_run), output, output_format)
+        report.emit_document(init_document(found, files, dry_run), output, output_format)
     return 0
 
 
@@ -277,5 +262,7 @@ def server_command(lint_seconds: LintSeconds = LINT_SECONDS, stdio: Stdio = True
     from mbplugin.editor.server import serve
 
     if opt.on_terminal(sys.stdin):
-        complain("mbplugin server: waiting for the messages of an editor, which starts this command itself.")
+        report.complain(
+            "mbplugin server: waiting for the messages of an editor, which starts this command itself."
+        )
     return serve(lint_seconds)

@@ -10,10 +10,10 @@ from typing import Annotated, Any, TextIO, get_args
 
 import typer
 
+from mbplugin.choices import LARGEST, Base, Massless, Plane, decimal
 from mbplugin.constraints import DEFAULT_TOLERANCE
 from mbplugin.errors import BadUsage, UnreadableFile
 from mbplugin.files import read_stdin
-from mbplugin.model import Base, Massless, Plane
 from mbplugin.report import OutputFormat, PageFormat
 
 STDIN = "-"
@@ -111,7 +111,7 @@ def kilograms(option: str) -> Callable[[str | float], float]:
 
 def _parser(option: str, dimension: str) -> Callable[[str | float], float]:
     def parsed(text: str | float) -> float:
-        from mbplugin.model.brake_law import SI, decimal
+        from mbplugin.model import SI, decimal
 
         try:
             # its range is checked where it is used
@@ -143,7 +143,6 @@ def number(text: str, what: str, expected: str = "a finite number", shown: str =
     BadUsage
         The text is not such a number; the message begins with ``what`` and quotes ``shown`` or else the text.
     """
-    from mbplugin.model.brake_law import LARGEST, decimal
 
     try:
         value = decimal(text)

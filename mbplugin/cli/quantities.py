@@ -7,26 +7,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from mbplugin.cli.options import put_once, split
 from mbplugin.errors import BadUsage, UnknownName, suggestion
+from mbplugin.model import Array, Lock, Mechanism, TimedConstraint, accelerations_of, follows, rates_of
 from mbplugin.model.brake_law import DIMENSION_OF, SI, UNITS, Units, dimension_of
-from mbplugin.model.mechanism.kinematics import (
-    accelerations_of,
-    follows,
-    forces_of,
-    limits_of,
-    misfit_dimension,
-    rates_of,
-)
-from mbplugin.model.spatial import Array
+from mbplugin.model.mechanism.kinematics import forces_of, limits_of, misfit_dimension
 from mbplugin.phrases import counted
-
-if TYPE_CHECKING:
-    from mbplugin.model.mechanism import Lock, Mechanism, TimedConstraint
 
 _LOAD, _PAYLOAD = "BODY:FX,FY,FZ[,MX,MY,MZ][@X,Y,Z]", "BODY:MASS[@X,Y,Z]"
 
@@ -106,7 +96,6 @@ class Quantities:
 
     def holds(self, texts: Sequence[str] | None) -> list[TimedConstraint]:
         """Return the timed constraints stated by ``--hold``."""
-        from mbplugin.model.mechanism import TimedConstraint
 
         found = []
         for text in texts or ():
@@ -160,7 +149,6 @@ class Quantities:
             yield {"joint": joint, **named([values], "--brake", dimension, self.units)}
 
     def _locks(self, text: str) -> Iterator[Lock]:
-        from mbplugin.model.mechanism import Lock
 
         joints, at, times = text.rpartition("@")
         if not at:
@@ -210,7 +198,7 @@ class Quantities:
 
     @cached_property
     def _coordinates(self) -> dict[str, str]:
-        from mbplugin.model.mechanism.kinematics import coordinate_units
+        from mbplugin.model import coordinate_units
 
         units = (DIMENSION_OF[unit] for unit in coordinate_units(self.mech))
         return dict(zip(self.mech.q_names, units, strict=True))

@@ -9,28 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mbplugin.cli import options as opt
+from mbplugin.choices import Axes, Material
+from mbplugin.cli import options as opt, report
 from mbplugin.cli.braking import LoadOption, PayloadOption, total_bar
-from mbplugin.cli.report import (
-    AS_WRITTEN,
-    CommandReport,
-    Reading,
-    earlier_report,
-    emit_report,
-    quantities_of,
-    read_scene,
-    reads_model,
-    record_of_scene,
-)
 from mbplugin.errors import BadUsage
 from mbplugin.files import require_folder
-from mbplugin.model import Axes, Material
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from mbplugin.joint_reactions.values import Reactions
-    from mbplugin.model.scene import Scene
+    from mbplugin.model import Scene
     from mbplugin.report.html.chapters import Chapter
     from mbplugin.report.text import Line
 
@@ -92,7 +81,7 @@ FramesOption = Annotated[bool, typer.Option("--frames", help="Print the pose of 
 MaterialOption = Annotated[Material, typer.Option(help="Material of estimated cross-sections.")]
 
 
-@reads_model
+@report.reads_model
 def reactions_command(
     file: opt.FileArgument,
     q: opt.QOption = None,
@@ -119,7 +108,7 @@ def reactions_command(
     output_format: opt.PageFormatOption = "text",
     output: opt.OutputOption = None,
     against: opt.AgainstOption = None,
-    reading: Reading = AS_WRITTEN,
+    reading: report.Reading = report.AS_WRITTEN,
 ) -> None:
     """Print the force and moment in every joint, and whether the model determines them.
 
@@ -145,9 +134,9 @@ def reactions_command(
         raise BadUsage(
             "--actuated and --hold are given together", expected="one of them: motors hold as well"
         )
-    earlier = earlier_report(against, "reactions")
-    scene = read_scene(file, (output, save), reading, also=(against, envelope))
-    given = quantities_of(scene, file, reading)
+    earlier = report.earlier_report(against, "reactions")
+    scene = report.read_scene(file, (output, save), reading, also=(against, envelope))
+    given = report.quantities_of(scene, file, reading)
     motors = None if actuated is None else given.joints(actuated, "--actuated")
     motion = (
         given.coordinates(q),
@@ -157,7 +146,7 @@ def reactions_command(
     loads, payloads = given.loads(load), given.payloads(payload)
     if envelope is not None:
         from mbplugin.joint_reactions.envelope import moved_model
-        from mbplugin.model.scene import as_scene
+        from mbplugin.model import as_scene
 
         moved, recorded = moved_model(scene, envelope, instants)
         scene = as_scene(moved)
@@ -211,7 +200,7 @@ def reactions_command(
         if save is not None:
             along.save(save)
     scene = taken_in(scene, result.mechanism)
-    emit_report(_report(result, scene, file, axes, frames), output_format, output, earlier)
+    report.emit_report(_report(result, scene, file, axes, frames), output_format, output, earlier)
 
 
 def _require_envelope(
@@ -240,7 +229,7 @@ def _require_envelope(
         raise BadUsage(f"cannot save the largest loads as {save.name!r}", expected="a .csv file")
 
 
-def _report(result: Reactions, scene: Scene, file: str, axes: Axes, frames: bool) -> CommandReport:
+def _report(result: Reactions, scene: Scene, file: str, axes: Axes, frames: bool) -> report.CommandReport:
     def lines(width: int) -> Iterable[Line]:
         from mbplugin.report.text.reactions import reactions_lines
 
@@ -256,4 +245,4 @@ def _report(result: Reactions, scene: Scene, file: str, axes: Axes, frames: bool
 
         return reactions_document(result, file, scene.files)
 
-    return CommandReport(lines, document, partial(record_of_scene, scene), chapter)
+    return report.CommandReport(lines, document, partial(report.record_of_scene, scene), chapter)

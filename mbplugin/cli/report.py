@@ -13,7 +13,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass, field, is_dataclass, replace
+from dataclasses import field, is_dataclass, replace
 from functools import wraps
 from pathlib import Path
 from time import monotonic
@@ -23,12 +23,12 @@ from mbplugin.cli import options as opt
 from mbplugin.cli.options import colour_is_forced, on_terminal
 from mbplugin.errors import BadUsage, ImplausibleValue
 from mbplugin.files import is_same_file, remember_reads, replacing, require_folder
-from mbplugin.phrases import ended, visible
+from mbplugin.phrases import dataclass, ended, visible
 from mbplugin.report import serialized
 
 if TYPE_CHECKING:
     from mbplugin.cli.quantities import Quantities
-    from mbplugin.model.scene import Scene
+    from mbplugin.model import Scene
     from mbplugin.report.against import Comparison, EarlierReport
     from mbplugin.report.documents import DocumentName
     from mbplugin.report.html.chapters import Chapter
@@ -145,7 +145,6 @@ def _page(report: CommandReport, earlier: EarlierReport | None, output_format: s
 
 
 def _document(report: CommandReport, earlier: EarlierReport | None, output_format: str) -> str | bytes:
-    from mbplugin.report import serialized
     from mbplugin.report.documents.motions import with_comparison, with_record
 
     document = with_record(report.document(), report.record())
@@ -281,7 +280,7 @@ def quantities_of(scene: Scene, file: str, reading: Reading) -> Quantities:
 
 
 if TYPE_CHECKING:
-    from mbplugin.model.scene import Scene
+    from mbplugin.model import Scene
     from mbplugin.report.record import Record
     from mbplugin.report.text import Line
 

@@ -21,7 +21,7 @@ from mbplugin.processes.git import Entry, Repository, open_repository
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from mbplugin.model.scene import Origin, Scene
+    from mbplugin.model import Origin, Scene
 
 #: A drive of Windows with a path, and a name with a scheme such as ``package://``.
 _NO_REVISION = re.compile(r"[A-Za-z]:\\|\w+://")

@@ -47,8 +47,7 @@ from mbplugin.cli.report import (
 )
 from mbplugin.errors import BadNumber, BadUsage
 from mbplugin.files import require_folder
-from mbplugin.model import Backend, FailureKind, Moving
-from mbplugin.model.brake_law import SI
+from mbplugin.model import SI, Backend, FailureKind, Moving
 from mbplugin.phrases import ended, visible
 from mbplugin.processes.supervised import exit_code_of, termination_interrupts
 from mbplugin.simulation.options import MAX_SECONDS
@@ -56,8 +55,7 @@ from mbplugin.simulation.options import MAX_SECONDS
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from mbplugin.model.brake_law import Units
-    from mbplugin.model.scene import Scene
+    from mbplugin.model import Scene, Units
     from mbplugin.report.html.chapters import Chapter
     from mbplugin.report.text import Line
     from mbplugin.stopping.sweep import Swept

@@ -9,22 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mbplugin import model as names
-from mbplugin.cli import options as opt
-from mbplugin.cli.braking import (
-    BrakeOption,
-    DampingOption,
-    FrictionOption,
-    HoldOption,
-    LoadOption,
-    LockOption,
-    PayloadOption,
-    ProfileOption,
-    TorqueOption,
-    profile_files,
-    read_profiles,
-    time_bar,
-)
+from mbplugin import choices as names
+from mbplugin.cli import braking, options as opt
 from mbplugin.cli.report import (
     AS_WRITTEN,
     CommandReport,
@@ -47,8 +33,7 @@ from mbplugin.simulation.options import MAX_SECONDS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mbplugin.model.brake_law import Units
-    from mbplugin.model.scene import Scene
+    from mbplugin.model import Scene, Units
     from mbplugin.report.html.chapters import Chapter
     from mbplugin.report.text import Line
     from mbplugin.simulation.trajectory.trajectory import Trajectory
@@ -103,16 +88,16 @@ def simulate_command(
     duration: Duration = 1.0,
     q: opt.QOption = None,
     qd: opt.QdOption = None,
-    load: LoadOption = None,
-    payload: PayloadOption = None,
-    torque: TorqueOption = None,
-    profile: ProfileOption = None,
-    lock: LockOption = None,
-    hold: HoldOption = None,
-    brake: BrakeOption = None,
+    load: braking.LoadOption = None,
+    payload: braking.PayloadOption = None,
+    torque: braking.TorqueOption = None,
+    profile: braking.ProfileOption = None,
+    lock: braking.LockOption = None,
+    hold: braking.HoldOption = None,
+    brake: braking.BrakeOption = None,
     signal: Signal = None,
-    damping: DampingOption = True,
-    friction: FrictionOption = True,
+    damping: braking.DampingOption = True,
+    friction: braking.FrictionOption = True,
     limits: Limits = "record",
     integrator: Integrator = DEFAULT_INTEGRATOR,
     step: Step = None,
@@ -141,7 +126,7 @@ def simulate_command(
     """
     _require_files(save, plot, output)
     earlier = earlier_report(against, "simulate")
-    motions = profile_files(profile)
+    motions = braking.profile_files(profile)
     scene = read_scene(file, (output, save, plot), reading, also=(against, *motions.values()))
     given = quantities_of(scene, file, reading)
     pairs = opt.split(reactions)
@@ -165,7 +150,7 @@ def simulate_command(
     locks, rates, payloads = given.locks(lock), given.rates(qd), given.payloads(payload)
     from mbplugin.simulation.run import simulate
 
-    with time_bar() as progress:
+    with braking.time_bar() as progress:
         motion = simulate(
             scene,
             q=given.coordinates(q),
@@ -173,7 +158,7 @@ def simulate_command(
             loads=given.loads(load),
             payload=payloads,
             torques=given.torques(torque),
-            profiles=read_profiles(motions, scene.mechanism),
+            profiles=braking.read_profiles(motions, scene.mechanism),
             locks=locks,
             holds=given.holds(hold),
             brakes=given.brakes(brake) if brake else None,
@@ -259,8 +244,8 @@ def modes_command(
     file: opt.FileArgument,
     q: opt.QOption = None,
     hold: Hold = None,
-    load: LoadOption = None,
-    payload: PayloadOption = None,
+    load: braking.LoadOption = None,
+    payload: braking.PayloadOption = None,
     picture: Picture = None,
     planar: opt.PlanarOption = None,
     tolerance: opt.ToleranceOption = None,
@@ -298,7 +283,7 @@ def modes_command(
         return modes_lines(found, width)
 
     def document() -> dict[str, Any]:
-        from mbplugin.report.documents.modes import modes_document
+        from mbplugin.report.documents.motions import modes_document
 
         return modes_document(found, scene.files)
 

@@ -51,8 +51,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from mbplugin.cli.quantities import Quantities
-    from mbplugin.model.brake_law import Units
-    from mbplugin.model.scene import Scene
+    from mbplugin.model import Scene, Units
     from mbplugin.report.html.chapters import Chapter
     from mbplugin.report.text import Line
     from mbplugin.stopping.outcome import StopReport

@@ -425,12 +425,10 @@ def _with_part(option: str, value: str, context: Any) -> str:
     found = [name for name in names if name.replace("-", "") == option.replace("-", "")]
     found = found or [n for n in names if option.startswith(f"{n}-") or option.endswith(f"-{n[2:]}")]
     line = _with_value(found[0], value, context) if len(found) == 1 else ""
-    return line if value or not line or not _takes_value(found[0], context) else ""
-
-
-def _takes_value(name: str, context: Any) -> bool:
-    option = next(one for one in context.command.params if name in one.opts)
-    return not (option.is_flag or option.count)
+    if value or not line:
+        return line
+    part = next(one for one in context.command.params if found[0] in one.opts)
+    return line if part.is_flag or part.count else ""
 
 
 def _of_other_command(option: str, value: str, context: Any, whole: Callable[[], typer.Typer]) -> str:
@@ -677,7 +675,7 @@ def _remedy(message: str, command: str, arguments: Sequence[str], context: Any) 
         return f"the commands are {', '.join(COMMANDS)}"
     for word in arguments:
         # a long name with a single dash
-        if f"no such option: {word[:2]}" in message and _has_one_dash(word) and len(word) > len("-n"):
+        if f"no such option: {word[:2]}" in message and re.match("-[^-].", word):
             return f"write -{word}"
     if "unexpected extra argument" in message and name in COMMANDS:
         several = "one FILE to each call; " if any(map(is_model, arguments[2:])) else ""
@@ -697,11 +695,6 @@ def _offered(message: str) -> str:
     wanted = meant(typed, [Described(one) for one in choices], elsewhere)
     owner = found[2] if found[2].startswith("-") else f"mbplugin {found[1]}"
     return f"{owner} {wanted[0]}" if len(wanted) == 1 else ""
-
-
-def _has_one_dash(word: str) -> bool:
-    """Return True if a word is an option with one dash."""
-    return len(word) > 1 and word[0] == "-" and word[1] != "-"
 
 
 def _joined_value(message: str, arguments: Sequence[str], context: Any) -> str:

@@ -24,7 +24,7 @@ from mbplugin.errors import BadUsage
 from mbplugin.files import require_folder
 
 if TYPE_CHECKING:
-    from mbplugin.model.scene import Scene
+    from mbplugin.model import Scene
     from mbplugin.visualization import Replay
 
 Motion = Annotated[
@@ -163,7 +163,7 @@ def _camera(text: str | None) -> tuple[float, ...]:
     """Return the angles (degrees) and the distance (m) of ``--camera``; empty without the option."""
     if text is None:
         return ()
-    from mbplugin.model.brake_law import decimal
+    from mbplugin.choices import decimal
 
     try:
         values = tuple(decimal(part) for part in text.split(","))

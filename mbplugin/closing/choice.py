@@ -16,29 +16,17 @@ from mbplugin.analysis import analyze_mechanism
 from mbplugin.analysis.catalogue import COST, Allowed, generic_pose
 from mbplugin.analysis.remedies import Change, Cures, apply_changes, no_remedy, proved_cures
 from mbplugin.arguments import checked
+from mbplugin.closing import drift
 from mbplugin.closing.commanded import commanded, commanded_in_bullet
-from mbplugin.closing.drift import (
-    Closing,
-    Cut,
-    Drifts,
-    LoopClosure,
-    Verdict,
-    cut_at,
-    drifts,
-    evaluated,
-    loop_pairs,
-)
+from mbplugin.closing.drift import Closing, Cut, Drifts, LoopClosure, Verdict
 from mbplugin.constraints import DEFAULT_SAMPLES, rank_tolerance
 from mbplugin.constraints.rank import View
 from mbplugin.constraints.stated_state import closed_pose, stated_state
 from mbplugin.errors import BadUsage, MissingDependency, UnknownName, suggestion
-from mbplugin.model import LossKind
-from mbplugin.model.brakes import with_coordinates
-from mbplugin.model.mechanism import WORLD, Lock, Mechanism
+from mbplugin.model import WORLD, Array, Lock, LossKind, Mechanism, with_coordinates
 from mbplugin.model.mechanism.kinematics import BodyPoses, JointValues, coordinates_of, forward
 from mbplugin.model.mechanism.pair import PAIR_TYPES, Freedom, Pair
 from mbplugin.model.scene import Duty, Scene, State, as_scene, duties, option_of
-from mbplugin.model.spatial import Array
 from mbplugin.phrases import listed, names_of
 from mbplugin.readers import ModelSource, model_of
 from mbplugin.readers.standing import bolted_down
@@ -168,7 +156,7 @@ def close(
         after=_verdict(back.mechanism, back.state.q, rank, samples, choice.driven),
         driven=choice.driven,
         reason=choice.reason,
-        drift=drifts(before, (choice.mechanism, choice.q), choice.driven)
+        drift=drift.drifts(before, (choice.mechanism, choice.q), choice.driven)
         if measure_drift
         else Drifts("free"),
         tolerance=rank,
@@ -521,7 +509,7 @@ def choose_in_place(ask: Ask) -> Choice:
     for change in found.changes:
         if states_freedom(mech.pair_by_name[change.constraint]):
             raise NoCopy(f"{change.constraint!r} becomes {change.new}, and has limits, damping or friction")
-    cuts = tuple(evaluated(cut, ask.q, pair, pair) for pair in cut.tree.cut)
+    cuts = tuple(drift.evaluated(cut, ask.q, pair, pair) for pair in cut.tree.cut)
     choice = _choice(ask, cut, cuts, found)
     if found.left and choose(ask).left < found.left:
         raise NoCopy("its loops have less redundancy where they are cut elsewhere")
@@ -631,14 +619,14 @@ def _other_cuts(
     options = [
         (_loss(pair, at.holding), present, pair)
         for present in mech.tree.cut
-        for pair in loop_pairs(mech, present)
+        for pair in drift.loop_pairs(mech, present)
         if pair.kind.free and pair.name not in driven
     ]
     for loss, present, pair in sorted(options, key=lambda option: option[0]):
-        other = cut_at(mech, present, pair)
+        other = drift.cut_at(mech, present, pair)
         if keeping and (loss >= _loss(present, at.holding) or _hangs_without_mass(other, pair)):
             continue
-        yield other, evaluated(mech, q, present, pair)
+        yield other, drift.evaluated(mech, q, present, pair)
 
 
 def _loss(pair: Pair, holding: Holding) -> int:
@@ -658,15 +646,15 @@ def _with_best_cuts(
     cuts = []
     poses = forward(mech, q)
     for present in mech.tree.cut:
-        options = [p for p in loop_pairs(mech, present) if p.kind.free and p.name not in driven]
+        options = [p for p in drift.loop_pairs(mech, present) if p.kind.free and p.name not in driven]
         if present.kind.free or not moving or not options:
             options.insert(0, present)
         here = coordinates_of(mech, poses)
-        found = [(pair, evaluated(mech, here, present, pair)) for pair in options]
+        found = [(pair, drift.evaluated(mech, here, present, pair)) for pair in options]
         merits = [_merit(mech, pair, cut, present, holding, driven) for pair, cut in found]
         best, cut = found[merits.index(max(merits))]
         cuts.append(cut)
-        mech = cut_at(mech, present, best)
+        mech = drift.cut_at(mech, present, best)
     marked = {pair.name for pair in mech.tree.cut}
     return replace(mech, pairs=tuple(replace(p, closure=p.name in marked) for p in mech.pairs)), tuple(cuts)
 
@@ -676,7 +664,7 @@ def _merit(
 ) -> tuple[bool, bool, int, bool, float]:
     """Return the merit of a cut: passive, no massless end, least loss, type of the format, projective criterion."""
     bonus = _CLEARLY_BETTER if pair is present else 1.0
-    carried = not _hangs_without_mass(cut_at(mech, present, pair), pair)
+    carried = not _hangs_without_mass(drift.cut_at(mech, present, pair), pair)
     kept = -_loss(pair, holding)
     return pair.name not in driven, carried, kept, holding.holds(pair), bonus * cut.independence
 

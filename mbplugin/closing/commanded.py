@@ -14,12 +14,10 @@ from mbplugin.bullet import in_child
 from mbplugin.bullet.motion import Solver, Task, left_out, run_to_end
 from mbplugin.dynamics.tree_model import joint_equations
 from mbplugin.errors import MbPluginError, install_command
-from mbplugin.model.mechanism.kinematics import forward
-from mbplugin.model.scene import Request, Scene, State
-from mbplugin.model.spatial import Array, JointSpring
+from mbplugin.model import Array, JointSpring, Request, Scene, State, forward
 from mbplugin.phrases import one_line_repr
 from mbplugin.processes.foreign import Limits, Purpose, in_engine
-from mbplugin.readers.mjcf.compile import has_diverged
+from mbplugin.readers.mjcf.compile import compile_mjcf, has_diverged
 from mbplugin.readers.standing import bolted_down
 from mbplugin.writers import write
 from mbplugin.writers.copies import is_as_in_file, is_of_format, source_text
@@ -318,7 +316,6 @@ def moved_apart(
     """
     import mujoco
 
-    from mbplugin.readers.mjcf.compile import compile_mjcf
     from mbplugin.readers.mjcf.files import model_files
 
     version = str(mujoco.__version__)

@@ -24,11 +24,8 @@ from mbplugin.dynamics.formulations import best_coordinates, eliminate, independ
 from mbplugin.dynamics.tree_model import joint_equations
 from mbplugin.errors import BrokenModel, MbPluginError, install_command
 from mbplugin.joint_reactions import closed_state
-from mbplugin.model.mechanism import WORLD, Lock, Mechanism, base_sentence
+from mbplugin.model import WORLD, Array, Freedom, Lock, Mechanism, Pair, Pose, Scene, State, base_sentence
 from mbplugin.model.mechanism.kinematics import JointValues, coordinates_of, forward, violation
-from mbplugin.model.mechanism.pair import Freedom, Pair
-from mbplugin.model.scene import Scene, State
-from mbplugin.model.spatial import Array, Pose
 from mbplugin.phrases import Assumption, counted, listed, one_line, one_line_repr
 from mbplugin.processes.foreign import Limits, Purpose, in_own_child
 from mbplugin.readers import ModelSource, model_of
@@ -63,6 +60,8 @@ def mujoco_drift(task: Task) -> Drift:
     """Return the drift of the closures of a task in MuJoCo; call it in a separate process."""
     import mujoco
 
+    from mbplugin.readers.mjcf.compile import has_diverged
+
     version = str(mujoco.__version__)
     # otherwise MuJoCo writes warnings to a file in the working folder
     mujoco.set_mju_user_warning(lambda _: None)
@@ -76,19 +75,12 @@ def mujoco_drift(task: Task) -> Drift:
     step = float(model.opt.timestep)
     for k in range(round(task.duration / step)):
         mujoco.mj_step(model, data)
-        # MuJoCo resets the state when the motion diverges
-        if any(data.warning[int(kind)].number for kind in _diverged(mujoco)):
+        if has_diverged(mujoco, data):
             return Drift(ENGINE, version, step, k * step, reason=f"MuJoCo diverges at {k * step:.3g} s")
         for track, equality in zip(tracks, equalities, strict=True):
             X_WA, X_WB = (_pose(data, body) for body in track.pair.bodies)
             track.add(X_WA, X_WB, _force(mujoco, data, equality))
     return Drift(ENGINE, version, step, task.duration, tuple(track.result() for track in tracks))
-
-
-def _diverged(mujoco: Any) -> tuple[Any, ...]:
-    """Return the warnings after which MuJoCo resets a diverged motion."""
-    kinds = mujoco.mjtWarning
-    return kinds.mjWARN_BADQPOS, kinds.mjWARN_BADQVEL, kinds.mjWARN_BADQACC
 
 
 def _equality(mujoco: Any, model: Any, closure: str) -> int:
@@ -140,7 +132,13 @@ def bullet_drift(task: Task) -> Drift:
                         return Drift(
                             BULLET_ENGINE, version, _STEP, time, reason=f"PyBullet diverges at {time:.3g} s"
                         )
-                    track.add(X_WA, X_WB, _bullet_force(built, ties[track.pair.name]))
+                    # the total force, up to signs
+                    states = [
+                        bullet.getConstraintState(tie, physicsClientId=client)
+                        for tie in ties[track.pair.name]
+                    ]
+                    force = np.sum([np.array(state[:3], dtype=float) for state in states], axis=0)
+                    track.add(X_WA, X_WB, force)
     return Drift(BULLET_ENGINE, version, _STEP, task.duration, tuple(track.result() for track in tracks))
 
 
@@ -149,12 +147,6 @@ def _ties(built: Built, closure: str) -> tuple[int, ...]:
     if closure in built.ties:
         return built.ties[closure]
     return next(ids for name, ids in built.ties.items() if name.endswith(f" at {closure} held"))
-
-
-def _bullet_force(built: Built, ties: tuple[int, ...]) -> Array:
-    """Return the total force (3,) of some constraints, N, world axes up to signs."""
-    states = [built.bullet.getConstraintState(tie, physicsClientId=built.client) for tie in ties]
-    return np.asarray(np.sum([np.array(state[:3], dtype=float) for state in states], axis=0))
 
 
 # Drift and noise of closures in an engine.

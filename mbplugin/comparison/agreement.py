@@ -17,11 +17,9 @@ from mbplugin.bullet.motion import Sampled, Task
 from mbplugin.bullet.tree import outer_frame
 from mbplugin.constraints import DEFAULT_TOLERANCE
 from mbplugin.errors import BadUsage
+from mbplugin.model import Array, Scene, State, cross, forward, mechanism_of
 from mbplugin.model.brakes import AppliedForces, BrakeLike, idle_sentence, signalled_brakes
 from mbplugin.model.mechanism import Driver, Lock, Mechanism, floating_sentence
-from mbplugin.model.mechanism.kinematics import forward
-from mbplugin.model.scene import Scene, State, mechanism_of
-from mbplugin.model.spatial import Array, cross
 from mbplugin.phrases import cut_short, listed, one_line, one_line_repr
 from mbplugin.rendering import Result
 from mbplugin.simulation.options import MAX_SECONDS, Options
@@ -197,7 +195,10 @@ def statics_rows(task: Task, theirs: Statics) -> list[Row]:
     mass = sum(body.mass for body in mech.bodies) + sum(payload.mass for payload in task.payloads)
     weight = float(np.linalg.norm(mech.gravity) * mass)
     for pair, wrench in (theirs.wrenches or {}).items():
-        for part, unit, scale in ((slice(0, 3), "N", weight), (slice(3, 6), "N·m", weight * mech.largest_arm)):
+        for part, unit, scale in (
+            (slice(0, 3), "N", weight),
+            (slice(3, 6), "N·m", weight * mech.largest_arm),
+        ):
             largest = max(float(np.abs(w[part]).max()) for w in own.values())
             off = float(np.abs(wrench[part] - own[pair][part]).max())
             rows.append(Row("reaction", pair, unit, off, 1e-6 * max(largest, 1e-6, 1e-6 * scale)))
@@ -256,7 +257,6 @@ def _sensors(task: Task, built: Built) -> dict[str, Array] | None:
 
 def _reactions(task: Task) -> dict[str, Array]:
     """Return our wrenches at the start in world axes."""
-    from mbplugin.simulation.run import simulate
 
     motion = simulate(
         task.mech, _MOMENT, q=task.q, payload=task.payloads, damping=False, friction=False, limits="ignore"

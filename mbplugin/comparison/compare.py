@@ -22,18 +22,8 @@ from mbplugin.bullet.motion import SAME, Sampled, Task
 from mbplugin.bullet.tree import loaded
 from mbplugin.comparison.agreement import FIRST_ORDER, Check, Curves, EngineName, Program, Row
 from mbplugin.constraints.reduction import body_twists
-from mbplugin.model.brake_law import BrakeLaw, rate_force
-from mbplugin.model.mechanism import WORLD, Mechanism
+from mbplugin.model import WORLD, BrakeLaw, Freedom, Mechanism, Pair, rate_force, spatial
 from mbplugin.model.mechanism.kinematics import forward, rate_units, relative_pose
-from mbplugin.model.mechanism.pair import Freedom, Pair
-from mbplugin.model.spatial import (
-    AnyArray,
-    Array,
-    cross,
-    rotation_from_quaternion,
-    units_of,
-    vector_from_rotation,
-)
 from mbplugin.simulation.trajectory.trajectory import Trajectory
 
 SAFETY = 2.0
@@ -71,8 +61,8 @@ class Deviations:
     quantity: str
     names: tuple[str, ...]
     units: tuple[str, ...]
-    time: Array
-    values: Array
+    time: spatial.Array
+    values: spatial.Array
     uneven: float = 0.0
 
 
@@ -95,7 +85,7 @@ def deviations(task: Task, ours: Trajectory, runs: Sequence[Sampled], step: floa
 
 
 def _bodies(
-    mech: Mechanism, q: Array, time: Array, runs: Sequence[Sampled], uneven: float
+    mech: Mechanism, q: spatial.Array, time: spatial.Array, runs: Sequence[Sampled], uneven: float
 ) -> Iterator[Deviations]:
     """Yield the deviations of centres of mass and orientations; q (T, nq) at time (T,), s."""
     own = [forward(mech, x) for x in q]
@@ -107,10 +97,10 @@ def _bodies(
     yield Deviations("orientation", names, ("rad",) * len(names), time, turns, uneven)
 
 
-def _turns(R: Array, reference: Array) -> Array:
+def _turns(R: spatial.Array, reference: spatial.Array) -> spatial.Array:
     """Return rotation vectors (n, N, 3) between orientations R (n, N, 3, 3) and reference (n, N, 3, 3)."""
     relative = R @ reference.transpose(0, 1, 3, 2)
-    flat = [vector_from_rotation(one) for one in relative.reshape(-1, 3, 3)]
+    flat = [spatial.vector_from_rotation(one) for one in relative.reshape(-1, 3, 3)]
     return np.array(flat).reshape(*R.shape[:2], 3)
 
 
@@ -182,7 +172,7 @@ def curves_of(task: Task, ours: Trajectory, run: Sampled) -> Curves:
     )
 
 
-def _samples(task: Task, ours: Trajectory, time: Array) -> Trajectory:
+def _samples(task: Task, ours: Trajectory, time: spatial.Array) -> Trajectory:
     """Return our motion at PyBullet's sample times, ``time`` (T,), before the changes at these instants."""
     at = [(t, False) for t in time.tolist()]
     for instant in task.instants[1:-1]:
@@ -197,7 +187,7 @@ def _samples(task: Task, ours: Trajectory, time: Array) -> Trajectory:
     return replace(found, time=found.time[kept], q=found.q[kept], qd=found.qd[kept])
 
 
-def _smooth(ours: Trajectory, time: Array, apart: float) -> AnyArray:
+def _smooth(ours: Trajectory, time: spatial.Array, apart: float) -> spatial.AnyArray:
     """Return a mask of the samples of ``time`` (T,) that are more than ``apart`` (s) from a stick or slip event.
 
     The mask is (T,) of bool. Near such an event a rate may be at rest in one program and not yet in the other, an
@@ -239,7 +229,7 @@ def _jumps(task: Task, ours: Trajectory, runs: Sequence[Sampled], units: tuple[s
     return found
 
 
-def _difference(mech: Mechanism, q: Array, reference: Array) -> Array:
+def _difference(mech: Mechanism, q: spatial.Array, reference: spatial.Array) -> spatial.Array:
     """Return q (nq,) − reference (nq,) in the order of the rates, (nv,), turns as rotation vectors."""
     out = np.zeros(len(mech.qd_names))
     for joint in mech.tree.joints:
@@ -247,12 +237,12 @@ def _difference(mech: Mechanism, q: Array, reference: Array) -> Array:
         if len(a) == joint.qd.stop - joint.qd.start:
             out[joint.qd] = a - b
             continue
-        R = rotation_from_quaternion(a[-4:]) @ rotation_from_quaternion(b[-4:]).T
-        out[joint.qd] = np.concatenate((a[:-4] - b[:-4], vector_from_rotation(R)))
+        R = spatial.rotation_from_quaternion(a[-4:]) @ spatial.rotation_from_quaternion(b[-4:]).T
+        out[joint.qd] = np.concatenate((a[:-4] - b[:-4], spatial.vector_from_rotation(R)))
     return out
 
 
-def _orders(errors: Array, floor: float) -> tuple[float, ...]:
+def _orders(errors: spatial.Array, floor: float) -> tuple[float, ...]:
     """Return the observed orders of errors (s,) whose steps are halved; none where one is below the floor."""
     if not len(errors) or errors.min() < floor:
         return ()
@@ -286,18 +276,18 @@ def _frame_rows(ours: Pair, theirs: Pair) -> Iterator[Row]:
         return
     if ours.kind.free:
         a, b = ours.X_AP.R[:, 2], theirs.X_AP.R[:, 2]
-        angle = float(np.arctan2(np.linalg.norm(cross(a, b)), a @ b))
+        angle = float(np.arctan2(np.linalg.norm(spatial.cross(a, b)), a @ b))
         yield Row("joint axis", ours.name, "rad", angle, READ)
     X, Y = (p.X_AP @ p.X_SB for p in (ours, theirs))
     bound = READ * max(1.0, float(np.abs(X.p).max()))
     yield Row("joint place", ours.name, "m", float(np.linalg.norm(Y.p - X.p)), bound)
-    turn = float(np.linalg.norm(vector_from_rotation(Y.R @ X.R.T)))
+    turn = float(np.linalg.norm(spatial.vector_from_rotation(Y.R @ X.R.T)))
     yield Row("joint orientation", ours.name, "rad", turn, READ)
 
 
 def _freedom_rows(pair: Pair, ours: Freedom, theirs: Freedom, freedom: str) -> Iterator[Row]:
     """Yield how far damping, friction and limits are off."""
-    units = units_of(freedom)
+    units = spatial.units_of(freedom)
     for what, unit, a, b in (
         ("joint damping", f"{units.force}·s/{units.coordinate}", ours.damping, theirs.damping),
         ("joint friction", units.force, ours.friction, theirs.friction),
@@ -344,9 +334,9 @@ def without_idle(rows: Sequence[Row]) -> tuple[list[Row], tuple[str, ...]]:
 class _States:
     """A motion as states, the start included: (n,), (n, nq), (n, nv)."""
 
-    time: Array
-    q: Array
-    qd: Array
+    time: spatial.Array
+    q: spatial.Array
+    qd: spatial.Array
 
 
 def checks_of(
@@ -411,7 +401,7 @@ def reckoned(task: Task) -> bool:
     return not (closed or by_load or acted)
 
 
-def opening(mech: Mechanism, states: Array) -> dict[str, float]:
+def opening(mech: Mechanism, states: spatial.Array) -> dict[str, float]:
     """Return the largest gap of each closure in ``states`` (s, nq), m, by name."""
     held = [pair for pair in mech.tree.cut if any(c[0] == "t" for c in pair.kind.constrained)]
     gaps = {pair.name: 0.0 for pair in held}
@@ -429,7 +419,7 @@ def _fails(check: Check) -> str:
     return f"{check.name} ({check.value:.3g}{unit}, bound {check.bound:.2g})"
 
 
-def _closed(task: Task, q: Array, program: Program, share: float) -> Check | None:
+def _closed(task: Task, q: spatial.Array, program: Program, share: float) -> Check | None:
     """Return the check of how far loops open along q (T, nq), m; None without loops."""
     gaps = opening(task.mech, q)
     if not gaps:
@@ -448,13 +438,13 @@ def _account(ours: Trajectory) -> Check:
     return Check(OURS, "account of energy and work", off, 1e-6 * max(turned, 1e-6), "J")
 
 
-def _energy(program: Program, left: Array, turned: float, share: float) -> Check:
+def _energy(program: Program, left: spatial.Array, turned: float, share: float) -> Check:
     """Return the check of ``left`` (T,), the residual of the energy balance, J."""
     bound = share * max(turned, 1e-6)
     return Check(program, "energy against friction along the way", float(np.abs(left).max()), bound, "J")
 
 
-def _unaccounted(task: Task, states: _States) -> tuple[Array, float]:
+def _unaccounted(task: Task, states: _States) -> tuple[spatial.Array, float]:
     """Return the energy (n,) gained without a source since the start, and the energy turned over, J."""
     mech = loaded(task.mech, task.payloads)
     kinetic, potential = np.array(
@@ -465,7 +455,7 @@ def _unaccounted(task: Task, states: _States) -> tuple[Array, float]:
     return energy - energy[0] - work, float(kinetic.max() + np.ptp(potential) + np.abs(work).max())
 
 
-def _energies(task: Task, mech: Mechanism, q: Array, qd: Array) -> tuple[float, float]:
+def _energies(task: Task, mech: Mechanism, q: spatial.Array, qd: spatial.Array) -> tuple[float, float]:
     """Return kinetic and potential energy at q (nq,) and qd (nv,), J."""
     poses = forward(mech, q)
     kinetic = potential = 0.0
@@ -481,7 +471,7 @@ def _energies(task: Task, mech: Mechanism, q: Array, qd: Array) -> tuple[float, 
     return kinetic, potential
 
 
-def _work(task: Task, states: _States) -> Array:
+def _work(task: Task, states: _States) -> spatial.Array:
     """Return the work of friction, brakes, dampers and torques since the start, (n,), J."""
     done = np.zeros(len(states.time))
     for joint in task.mech.tree.joints:
@@ -508,7 +498,7 @@ def _laws(task: Task, pair: str, freedom: str, own: Freedom) -> list[tuple[Brake
     return [*stated, *((brake.law, brake.closes) for brake in brakes)]
 
 
-def _lost(law: BrakeLaw, parts: Array, rates: Array) -> Array:
+def _lost(law: BrakeLaw, parts: spatial.Array, rates: spatial.Array) -> spatial.Array:
     """Return the work (n,) that a law takes up in every interval, J.
 
     Parameters
@@ -516,11 +506,13 @@ def _lost(law: BrakeLaw, parts: Array, rates: Array) -> Array:
     parts, rates : (parts, n) array
         Way in each part of an interval (rad or m), and the mean rate there.
     """
-    lost: Array = law.sliding * np.abs(parts).sum(axis=0) + (rate_force(law, rates) * parts).sum(axis=0)
+    lost: spatial.Array = law.sliding * np.abs(parts).sum(axis=0) + (rate_force(law, rates) * parts).sum(
+        axis=0
+    )
     return lost
 
 
-def _changes_in_parts(states: _States, k: int, n: int) -> tuple[Array, Array]:
+def _changes_in_parts(states: _States, k: int, n: int) -> tuple[spatial.Array, spatial.Array]:
     """Return the ways of one coordinate in the parts of every interval, and the mean rates there.
 
     Both are (parts, n), by cubics through states and rates.

@@ -31,12 +31,9 @@ from mbplugin.bullet.tree import loaded
 from mbplugin.comparison.agreement import Begun, Statics, accelerations, gravity_only
 from mbplugin.constraints.reduction import body_twists
 from mbplugin.errors import BadUsage
+from mbplugin.model import WORLD, Mechanism, Scene, State, forward, freedom_name
 from mbplugin.model.brake_law import BrakeLaw, depends_on_rate, rate_force
-from mbplugin.model.mechanism import WORLD, Mechanism
-from mbplugin.model.mechanism.identity import freedom_name
-from mbplugin.model.mechanism.kinematics import forward
 from mbplugin.model.mechanism.pair import Freedom, Pair, has_quaternion
-from mbplugin.model.scene import Scene, State
 from mbplugin.model.spatial import Array, Pose, axis_of, cross, is_turn, quaternion_from_rotation
 from mbplugin.readers.mjcf.compile import has_diverged
 from mbplugin.writers.mjcf import HARDEST, MjcfDocument, mjcf_document

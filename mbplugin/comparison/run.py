@@ -25,40 +25,12 @@ from mbplugin.arguments import checked
 from mbplugin.bullet import Allowance, in_child, quiet, session
 from mbplugin.bullet.motion import Sampled, Solver, Task, left_out, run_motion
 from mbplugin.bullet.reader import read_client
-from mbplugin.comparison import mujoco_motion
-from mbplugin.comparison.agreement import (
-    FIRST_ORDER,
-    Agreement,
-    Begun,
-    Check,
-    EngineName,
-    Row,
-    Setup,
-    of_motion,
-    of_stop,
-    query_statics,
-    statics_rows,
-)
-from mbplugin.comparison.compare import (
-    CONVERGENCE,
-    READ,
-    Deviations,
-    checks_of,
-    curves_of,
-    deviations,
-    opening,
-    orders_of,
-    own_orders,
-    pair_rows,
-    rows_of,
-    verdict_of,
-    without_idle,
-)
+from mbplugin.comparison import agreement, compare, mujoco_motion
+from mbplugin.comparison.agreement import Agreement, Begun, Check, EngineName, Row, Setup
+from mbplugin.comparison.compare import Deviations
 from mbplugin.errors import BadUsage, BrokenModel, MbPluginError, MissingDependency
 from mbplugin.files import read_bounded
-from mbplugin.model.brakes import BrakeLike
-from mbplugin.model.mechanism import WORLD, Body, Lock, Mechanism
-from mbplugin.model.mechanism.kinematics import JointValues, NamedNumbers
+from mbplugin.model import WORLD, Body, BrakeLike, JointValues, Lock, Mechanism, NamedNumbers
 from mbplugin.model.scene import LoadLike, PayloadLike, Scene
 from mbplugin.phrases import Assumption, listed
 from mbplugin.processes.foreign import LimitPassed, Limits, in_engine, in_own_child
@@ -241,11 +213,11 @@ def crosscheck(
         motion |= {"loads": loads, "payload": payload, "torques": torques}
         motion |= {"damping": None if damping else damping, "friction": None if friction else friction}
         _require_none_given(motion)
-        scene, setup = None, of_stop(mech, max_seconds)
+        scene, setup = None, agreement.of_stop(mech, max_seconds)
     else:
         model = model_of(mech)
         scene = model if isinstance(model, Scene) else None
-        setup = of_motion(
+        setup = agreement.of_motion(
             model,
             duration,
             brakes,
@@ -315,7 +287,7 @@ def models(scene: Scene | None, mech: Mechanism, against: int | str | None) -> M
         rows, notes = model_rows(mech, _read(file))
     except MbPluginError as error:
         return [], (f"the parameters of the file are not compared: {error.what}", *ignored)
-    rows, idle = without_idle(rows)
+    rows, idle = compare.without_idle(rows)
     return rows, (*notes, *idle, *ignored)
 
 
@@ -414,7 +386,7 @@ def _compared(
         more = f" (and {len(begun.left_out) - 1} more of this kind)" if len(begun.left_out) > 1 else ""
         reason = begun.left_out[0] + more
         return replace(base, verdict="not comparable", reason=reason, left_out=begun.left_out)
-    base = replace(base, rows=(*base.rows, *statics_rows(task, begun.statics)))
+    base = replace(base, rows=(*base.rows, *agreement.statics_rows(task, begun.statics)))
     if wrong := [row for row in base.rows if not row.agrees]:
         return replace(base, reason=explain_disagreement(setup, wrong))
     return _motions(setup, base, solver, h, begun.runs, progress, allowance, engine, adapt=adapt)
@@ -459,7 +431,7 @@ def _motions(
             progress(len(runs), len(runs) + 1)
         last, finest = runs[k:], 2 ** (k + 3)
         finite = all(np.isfinite(run.q).all() and np.isfinite(run.qd).all() for run in last)
-        found = deviations(task, setup.ours, last, h / finest) if finite else []
+        found = compare.deviations(task, setup.ours, last, h / finest) if finite else []
         if (
             (_settled(found) and _is_conclusive(setup, found))
             or not adapt
@@ -474,17 +446,19 @@ def _motions(
     if _settled(found) and task.constrained and engine.iterates:
         more = replace(solver, iterations=2 * solver.iterations)
         last += engine.ask(allowance, engine.motion, task, h, (finest,), more)
-        found = deviations(task, setup.ours, last, h / finest)
+        found = compare.deviations(task, setup.ours, last, h / finest)
     out = replace(
         base,
-        rows=(*base.rows, *(row for d in found for row in rows_of(d))),
+        rows=(*base.rows, *(row for d in found for row in compare.rows_of(d))),
         steps=tuple(h / 2**i for i in range(k, k + 4)),
-        orders=orders_of(found) if found else (np.nan,) * 3,
+        orders=compare.orders_of(found) if found else (np.nan,) * 3,
         notes=(*base.notes, *open_loops(task, last[3], engine.name)),
-        curves=curves_of(task, setup.ours, last[3]) if found else None,
+        curves=compare.curves_of(task, setup.ours, last[3]) if found else None,
     )
     if found and not (_settled(found) and _first_order(out.orders) and all(r.agrees for r in out.rows)):
-        out = replace(out, checks=checks_of(task, setup.ours, last, own_orders(found), engine.name))
+        out = replace(
+            out, checks=compare.checks_of(task, setup.ours, last, compare.own_orders(found), engine.name)
+        )
     return _judged(setup, out, _settled(found), chosen=not adapt)
 
 
@@ -511,20 +485,20 @@ def _judged(setup: Setup, out: Agreement, settled: bool, *, chosen: bool) -> Agr
 
 def _settled(found: list[Deviations]) -> bool:
     """Return True if the engine converges with first order, to our motion or to another one."""
-    return bool(found) and (_first_order(orders_of(found)) or _first_order(own_orders(found)))
+    return bool(found) and (_first_order(compare.orders_of(found)) or _first_order(compare.own_orders(found)))
 
 
 def _first_order(orders: Sequence[float]) -> bool:
-    return all(FIRST_ORDER[0] <= order <= FIRST_ORDER[1] for order in orders)
+    return all(agreement.FIRST_ORDER[0] <= order <= agreement.FIRST_ORDER[1] for order in orders)
 
 
 def _is_conclusive(setup: Setup, found: list[Deviations]) -> bool:
     """Return True if the bounds are small relative to the motion, and the errors of first order or too large."""
     if _travel(setup) < _AT_REST:
         return True
-    rows = [row for d in found for row in rows_of(d)]
+    rows = [row for d in found for row in compare.rows_of(d)]
     small = max(row.bound for row in rows if row.quantity == "coordinate") < _PRECISE * _travel(setup)
-    return small and (_first_order(orders_of(found)) or not all(row.agrees for row in rows))
+    return small and (_first_order(compare.orders_of(found)) or not all(row.agrees for row in rows))
 
 
 def _travel(setup: Setup) -> float:
@@ -564,7 +538,7 @@ def explain_disagreement(setup: Setup, wrong: Sequence[Row], checks: Sequence[Ch
         return f"{what}; it is compared before anything moves"
     when = [t for t in setup.task.instants[1:-1] if abs(t - row.time) < 0.05 * setup.task.duration]
     near = f", near the change at {when[0]:.6g} s" if when else ""
-    seen = verdict_of(checks)
+    seen = compare.verdict_of(checks)
     return f"they part at {row.time:.6g} s{near}: {what}" + (f"; {seen}" if seen else "")
 
 
@@ -587,8 +561,8 @@ def not_asymptotic(
     else:
         why = "a motion that is too sensitive"
     remedy = "choose a smaller step" if chosen else "choose a shorter duration"
-    firm = [check for check in checks if check.name != CONVERGENCE]
-    failed = verdict_of(firm) if any(not check.passes for check in firm) else ""
+    firm = [check for check in checks if check.name != compare.CONVERGENCE]
+    failed = compare.verdict_of(firm) if any(not check.passes for check in firm) else ""
     return (
         f"the deviation shrinks with orders {seen} of {engine}'s step instead of 1, so nothing can be"
         f" extrapolated; possible reasons are {why}; {remedy}" + (f"; {failed}" if failed else "")
@@ -599,7 +573,7 @@ def open_loops(task: Task, run: Sampled, engine: EngineName) -> tuple[str, ...]:
     """Return a note on the largest loop gap of an engine at its smallest step."""
     if not np.isfinite(run.q).all():
         return ()
-    gaps = opening(task.mech, run.q)
+    gaps = compare.opening(task.mech, run.q)
     if not gaps:
         return ()
     worst = max(gaps, key=lambda name: gaps[name])
@@ -613,7 +587,7 @@ def begin(task: Task, step: float, solver: Solver) -> Begun:
     """Return PyBullet's statics and first motions of a task, or its obstacles."""
     if gone := left_out(task):
         return Begun(gone)
-    return Begun((), query_statics(task), tuple(run_motion(task, step, (1, 2, 4, 8), solver)))
+    return Begun((), agreement.query_statics(task), tuple(run_motion(task, step, (1, 2, 4, 8), solver)))
 
 
 #: What can be asked, PyBullet first.
@@ -727,7 +701,7 @@ def model_rows(ours: Mechanism, theirs: Mechanism) -> tuple[list[Row], tuple[str
     idle = {body.name for body in ours.bodies if body.massless and body.name not in inner}
     for pair in ours.pairs:
         if pair.name in pairs:
-            found = list(pair_rows(pair, pairs[pair.name]))
+            found = list(compare.pair_rows(pair, pairs[pair.name]))
             if pair.body_b in idle and not all(row.agrees for row in found):
                 notes.append(f"PyBullet places {pair.body_b!r} otherwise, which carries no mass")
             else:
@@ -742,7 +716,7 @@ def lacking(ours: Mechanism, theirs: Mechanism) -> list[Row]:
     prefix = _prefix(ours, theirs)
     held = _standing(ours) | {body.name.removeprefix(prefix) for body in theirs.bodies}
     gone = [body for body in ours.bodies if body.name not in held and not body.massless]
-    return [Row("mass", body.name, "kg", body.mass, READ * body.mass) for body in gone]
+    return [Row("mass", body.name, "kg", body.mass, compare.READ * body.mass) for body in gone]
 
 
 def _prefix(ours: Mechanism, theirs: Mechanism) -> str:
@@ -788,9 +762,11 @@ def _misread(ours: Body, theirs: Body) -> str:
 
 def _body_rows(ours: Body, theirs: Body) -> Iterator[Row]:
     mass = max(ours.mass, _NOTHING)
-    yield Row("mass", ours.name, "kg", abs(theirs.mass - ours.mass), READ * mass)
+    yield Row("mass", ours.name, "kg", abs(theirs.mass - ours.mass), compare.READ * mass)
     shift = float(np.linalg.norm(theirs.p_LC - ours.p_LC))
-    yield Row("centre of mass", ours.name, "m", shift, READ * max(1.0, float(np.abs(ours.p_LC).max())))
+    yield Row(
+        "centre of mass", ours.name, "m", shift, compare.READ * max(1.0, float(np.abs(ours.p_LC).max()))
+    )
     # Bullet turns an inertia to its principal axes until the products are below 1e-6 of the sum of the moments
     size = max(float(np.abs(np.diag(ours.I_C)).sum()), _NOTHING)
-    yield Row("inertia", ours.name, "kg·m²", float(np.abs(theirs.I_C - ours.I_C).max()), READ * size)
+    yield Row("inertia", ours.name, "kg·m²", float(np.abs(theirs.I_C - ours.I_C).max()), compare.READ * size)

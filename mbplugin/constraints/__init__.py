@@ -13,7 +13,7 @@ from mbplugin.errors import BadUsage, ContradictedState
 from mbplugin.phrases import listed
 
 if TYPE_CHECKING:
-    from mbplugin.model.scene import Scene
+    from mbplugin.model import Scene
 
 
 #: Relative to the largest singular value of a block's scaled closure Jacobian.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -26,11 +26,8 @@ from mbplugin.constraints.closure import (
 )
 from mbplugin.constraints.descent import gauss_newton, levenberg_marquardt, shortest_step
 from mbplugin.errors import CannotClose, ContradictedState
-from mbplugin.model.mechanism import Mechanism
-from mbplugin.model.mechanism.kinematics import relative_pose
-from mbplugin.model.mechanism.pair import Pair, has_quaternion
-from mbplugin.model.spatial import AnyArray, Array
-from mbplugin.phrases import listed
+from mbplugin.model import AnyArray, Array, Mechanism, Pair, has_quaternion, relative_pose
+from mbplugin.phrases import dataclass, listed
 
 #: Two axes are opposite if the cosine of their angle is below this (170°).
 _OPPOSITE = -0.985

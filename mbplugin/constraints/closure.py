@@ -3,28 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from mbplugin.constraints.descent import (
-    WORTH_PARTING,
-    Equations,
-    Jacobians,
-    Pattern,
-    gauss_newton,
-    gauss_newton_at_poses,
-)
+from mbplugin.constraints import descent
 from mbplugin.constraints.moving import Frames, MovingTree, homogeneous
 from mbplugin.constraints.reduction import characteristic_length, rate_scale, tree_motion
 from mbplugin.constraints.rows import JointFrames, Rows, position_rows, rows_of
+from mbplugin.model import BodyPoses, DisjointSets, Freedom, Pair, RowKind, displace, forward, has_quaternion
 from mbplugin.model.mechanism import Constraint, Coupling, Driver, Lock, Mechanism, TreeJoint
-from mbplugin.model.mechanism.identity import DisjointSets
-from mbplugin.model.mechanism.kinematics import BodyPoses, displace, forward
-from mbplugin.model.mechanism.pair import Freedom, Pair, RowKind, has_quaternion
 from mbplugin.model.spatial import AnyArray, Array, cross, is_turn, make_read_only
-from mbplugin.phrases import one_line_repr
+from mbplugin.phrases import dataclass, one_line_repr
 
 #: A loop counts as closed when its residual is below this fraction of the characteristic length.
 CLOSED = 1e-3
@@ -88,7 +78,7 @@ class Closure:
         for k, group in enumerate(self.components):
             rows = sum(len(self._rows[c].components) for c in group.constraints)
             rates = sum(joints[j].qd.stop - joints[j].qd.start for j in group.joints)
-            sizes.setdefault((rows, rates, k if rates >= WORTH_PARTING else -1), []).append(k)
+            sizes.setdefault((rows, rates, k if rates >= descent.WORTH_PARTING else -1), []).append(k)
         return [self._alike(parts) for parts in sizes.values()]
 
     def _alike(self, parts: list[int]) -> AlikeParts:
@@ -159,7 +149,7 @@ class Closure:
 
         They end when all entries of a dimensionless step are below ``converged``.
         """
-        return gauss_newton(self._whole, q, movable, converged)[0]
+        return descent.gauss_newton(self._whole, q, movable, converged)[0]
 
     def displaced(self, q: Array, step: Array) -> Array:
         """Return the pose (nq,) after a dimensionless step (nv,) from q (nq,)."""
@@ -181,7 +171,7 @@ def _metres(constraint: Constraint, rows: Rows, length: float) -> Array:
     return np.where(rows.translation, 1.0, length)
 
 
-class System(Equations):
+class System(descent.Equations):
     """Some position equations, in metres, in the dimensionless rates of some joints.
 
     Parameters
@@ -205,9 +195,9 @@ class System(Equations):
         self.rates = residuals.tree.rates
         self.units = units[self.rates]
         self._scale = np.where(residuals.holonomic, metres, 0.0)
-        self._last: tuple[Array, Jacobians, Array] | None = None
+        self._last: tuple[Array, descent.Jacobians, Array] | None = None
 
-    def linearised(self, Q: Array) -> tuple[Jacobians, Array]:
+    def linearised(self, Q: Array) -> tuple[descent.Jacobians, Array]:
         """Return J, (r, C) at each of K poses Q (K, nq), and Φ (K, r), both in metres and read-only.
 
         The last result is cached, since one descent begins where another ended.
@@ -216,7 +206,7 @@ class System(Equations):
             values, Phi = self._residuals.at(Q)
             pattern = self._residuals.pattern
             values = values * (self._scale[pattern.rows] * self.units[pattern.columns])
-            self._last = (np.array(Q), Jacobians(pattern, values), Phi * self._scale)
+            self._last = (np.array(Q), descent.Jacobians(pattern, values), Phi * self._scale)
             make_read_only(self._last[0], values, self._last[2])
         return self._last[1:]
 
@@ -280,15 +270,17 @@ def solve_at_poses(closure: Closure, Q: Array, moved: AnyArray, movable: AnyArra
 def _solved(system: System, Q: Array, movable: AnyArray) -> tuple[Array, Array]:
     """Return ends (K, nq) and residuals (K,) of one system's steps from Q (K, nq) in the rates ``movable`` (nv,)."""
     moving = movable[system.rates]
-    if len(moving) >= WORTH_PARTING or len(Q) == 1:
-        ends = [gauss_newton(system, q, movable, CONVERGED) for q in Q]
+    if len(moving) >= descent.WORTH_PARTING or len(Q) == 1:
+        ends = [descent.gauss_newton(system, q, movable, CONVERGED) for q in Q]
         return np.array([q for q, _ in ends]), np.array([gap for _, gap in ends])
 
     def linearised(_: AnyArray, here: Array) -> tuple[Array, Array]:
         J, Phi = system.linearised(here)
         return J.dense() * moving, Phi
 
-    return gauss_newton_at_poses(linearised, lambda _, here, step: system.stepped(here, step), Q, CONVERGED)
+    return descent.gauss_newton_at_poses(
+        linearised, lambda _, here, step: system.stepped(here, step), Q, CONVERGED
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -331,7 +323,7 @@ class AlikeParts:
             whole[np.arange(len(here))[:, None], self.columns[own[active]]] = step
             return self.system.stepped(here, whole)
 
-        return gauss_newton_at_poses(linearised, stepped, Q, CONVERGED)
+        return descent.gauss_newton_at_poses(linearised, stepped, Q, CONVERGED)
 
 
 def coupling_metres(coupling: Coupling, length: float) -> float:
@@ -437,7 +429,7 @@ class Residuals:
         self._others = [c for c in constraints if not isinstance(c, Pair) and not linear.get(c.name)]
         places = [self.slices[c.name] for c in self._others]
         self._rows_of_others = [k for rows in places for k in range(rows.start, rows.stop)]
-        self.pattern = Pattern((start, len(self.tree.rates)), self._blocks())
+        self.pattern = descent.Pattern((start, len(self.tree.rates)), self._blocks())
 
     def _blocks(self) -> list[tuple[slice, AnyArray]]:
         """Return rows and columns of each constraint's derivatives, in the order of :meth:`at`."""

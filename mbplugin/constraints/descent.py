@@ -11,7 +11,7 @@ import numpy as np
 from mbplugin.constraints import DEFAULT_TOLERANCE
 from mbplugin.constraints.reduction import Entry
 from mbplugin.constraints.sparse_qr import eliminate
-from mbplugin.model.spatial import AnyArray, Array
+from mbplugin.model import AnyArray, Array
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

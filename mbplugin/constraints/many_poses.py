@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from mbplugin.constraints import reduction
 from mbplugin.constraints.assembly import distinct, movable_sets_of
 from mbplugin.constraints.closure import (
     CLOSED,
@@ -26,21 +27,6 @@ from mbplugin.constraints.closure import (
 from mbplugin.constraints.descent import WORTH_PARTING, gauss_newton_at_poses
 from mbplugin.constraints.moving import Frames, MovingTree
 from mbplugin.constraints.rank import LARGEST_DENSE, ConstraintMatrix, View, redundancy
-from mbplugin.constraints.reduction import (
-    CANCELLED,
-    LARGE,
-    LEVER_ARM_FLOOR,
-    NOISE,
-    Block,
-    ReducedBlock,
-    balancing_of,
-    characteristic_length,
-    find_blocks,
-    free_twists,
-    pure_parts,
-    rate_scale,
-    reduce_blocks,
-)
 from mbplugin.constraints.rows import (
     JointFrames,
     Rows,
@@ -52,10 +38,8 @@ from mbplugin.constraints.rows import (
 )
 from mbplugin.constraints.stated_state import closed_pose, stated_state
 from mbplugin.errors import BadUsage, CannotClose
+from mbplugin.model import BodyPoses, Pair, RowLabel, forward, has_quaternion
 from mbplugin.model.mechanism import WORLD, Constraint, Coupling, Driver, Lock, Mechanism
-from mbplugin.model.mechanism.identity import RowLabel
-from mbplugin.model.mechanism.kinematics import BodyPoses, forward
-from mbplugin.model.mechanism.pair import Pair, has_quaternion
 from mbplugin.model.spatial import TWIST_COLUMNS, AnyArray, Array, cross, make_read_only, shift_rows
 from mbplugin.phrases import one_line_repr
 
@@ -293,7 +277,7 @@ class RowsAtPoses:
         if self.rows.components != ("c",):
             return np.where(self.rows.translation, 1.0 / length[:, None], 1.0)
         size = _sizes(length)
-        pure = [pure_parts(e[:, 0]) * size for _, e in (*self.entries, *self.parts)]
+        pure = [reduction.pure_parts(e[:, 0]) * size for _, e in (*self.entries, *self.parts)]
         return np.asarray(1.0 / np.max([np.linalg.norm(p, axis=1) for p in pure], axis=0)[:, None])
 
     def scaled(self, entry: Array, length: Array) -> Array:
@@ -464,12 +448,12 @@ def characteristic_lengths(rows: Sequence[RowsAtPoses], points: Array, mech: Mec
     arms = np.where(acts, moment / np.where(acts, force, 1.0), -1.0)
     longest = arms.max(axis=1, initial=-1.0)
     largest = np.abs(points).max(axis=(1, 2), initial=0.0)
-    usual = longest > NOISE * np.maximum(largest, mech.largest_place)
-    kept = np.sort(np.where(arms > LEVER_ARM_FLOOR * longest[:, None], arms, np.inf), axis=1)
+    usual = longest > reduction.NOISE * np.maximum(largest, mech.largest_place)
+    kept = np.sort(np.where(arms > reduction.LEVER_ARM_FLOOR * longest[:, None], arms, np.inf), axis=1)
     count = np.isfinite(kept).sum(axis=1)
     out = np.ones(len(points))
     for k in np.flatnonzero(~usual):
-        out[k] = characteristic_length([r.at(int(k)) for r in rows], points[k], mech)
+        out[k] = reduction.characteristic_length([r.at(int(k)) for r in rows], points[k], mech)
     some = np.flatnonzero(usual)
     low, high = kept[some, (count[some] - 1) // 2], kept[some, count[some] // 2]
     out[some] = (low + high) / 2
@@ -496,7 +480,7 @@ class ReducedAtPoses:
         Rows of the closing constraints on each body, about the block's point.
     """
 
-    template: ReducedBlock
+    template: reduction.ReducedBlock
     J: Array
     length: Array
     misfit: Array
@@ -517,7 +501,7 @@ class ReducedAtPoses:
         for link, own, arm in reversed(list(links)):
             F = on_body.pop(link.outer, None)
             if link.rows is not None:
-                carried = balancing_of(own[poses], arm[poses])
+                carried = reduction.balancing_of(own[poses], arm[poses])
                 in_tree[link.rows.constraint] = carried @ (nothing if F is None else F)
             if F is not None and link.inner != WORLD:
                 on_body[link.inner] = on_body.get(link.inner, nothing) + F
@@ -525,7 +509,7 @@ class ReducedAtPoses:
 
 
 def reduced_at_poses(
-    whole: WholeTree, rows: Mapping[str, RowsAtPoses], template: ReducedBlock
+    whole: WholeTree, rows: Mapping[str, RowsAtPoses], template: reduction.ReducedBlock
 ) -> ReducedAtPoses:
     """Return the scaled closure Jacobian of a block, in space, at all poses; ``rows`` are those of its constraints."""
     mech, block, index = whole.mech, template.block, whole.mech.body_index
@@ -550,7 +534,7 @@ def reduced_at_poses(
             W = _about(r.scaled(entry, length), whole.p_WC[:, body] - at, length)
         own.append(W)
         arms.append((point - at) / length[:, None])
-        free = free_twists(W, inside)
+        free = reduction.free_twists(W, inside)
         local.append(free[:, :, : link.local.shape[1]])
     rest = [rows[r.constraint] for r in template.rest]
     wrenches = []
@@ -567,14 +551,14 @@ def reduced_at_poses(
     return ReducedAtPoses(template, J, length, misfit, units, tuple(own), tuple(arms), tuple(wrenches))
 
 
-def alike_at_poses(view: View, Q: Array) -> tuple[list[ReducedAtPoses], list[Block]]:
+def alike_at_poses(view: View, Q: Array) -> tuple[list[ReducedAtPoses], list[reduction.Block]]:
     """Return the blocks that are reduced at all poses Q (n, nq) together, and those that need each pose for itself.
 
     A large block is decided by its pivots, and in a plane other rows may vanish at every pose.
     """
     mech = view.mech
     first = view.at(Q[0])
-    templates = reduce_blocks(mech, first.poses, find_blocks(mech), view.columns, Q[0])
+    templates = reduction.reduce_blocks(mech, first.poses, reduction.find_blocks(mech), view.columns, Q[0])
     in_space = len(view.columns) == 6
     alike = [t for t in templates if in_space and t.shape[0] * t.shape[1] <= LARGEST_DENSE]
     others = [template.block for template in templates if template not in alike]
@@ -608,7 +592,7 @@ def _about(W: Array, arm: Array, length: Array) -> Array:
 
 
 def _jacobian(
-    template: ReducedBlock, wrenches: Sequence[Array], local: Sequence[Array], arms: Sequence[Array]
+    template: reduction.ReducedBlock, wrenches: Sequence[Array], local: Sequence[Array], arms: Sequence[Array]
 ) -> tuple[Array, Array]:
     """Return J (K, k, f) in ordinary units and the units of its rows (K, k).
 
@@ -639,11 +623,11 @@ def _jacobian(
             if link.inner != WORLD:
                 total = acting[link.inner] + W if link.inner in acting else W
                 acting[link.inner] = total
-                if np.abs(total).max(initial=0.0) <= CANCELLED:
+                if np.abs(total).max(initial=0.0) <= reduction.CANCELLED:
                     del acting[link.inner]
-    rates = 1.0 / np.maximum(1.0, size.max(axis=1, initial=0.0) / LARGE)
+    rates = 1.0 / np.maximum(1.0, size.max(axis=1, initial=0.0) / reduction.LARGE)
     squares = ((size * rates[:, None]) ** 2).sum(axis=2)
-    units = 1.0 / np.maximum(1.0, np.sqrt(squares) / LARGE)
+    units = 1.0 / np.maximum(1.0, np.sqrt(squares) / reduction.LARGE)
     return units[:, :, None] * J * rates[:, None], units
 
 
@@ -728,7 +712,7 @@ def _closed_together(
     moving = movable[system.rates]
     if len(moving) >= WORTH_PARTING:
         return Q, np.zeros(len(Q), dtype=bool)
-    travels = rate_scale(mech, 2.0)[system.rates] == 2.0
+    travels = reduction.rate_scale(mech, 2.0)[system.rates] == 2.0
     units = np.where(travels, length[:, None], 1.0)
 
     def linearised(poses: AnyArray, q: Array) -> tuple[Array, Array]:
@@ -754,7 +738,7 @@ def _closed_together(
 def _beyond_limits(mech: Mechanism, Q: Array, length: Array) -> AnyArray:
     """Return flags (n,) of the poses Q (n, nq), with ``length`` (n,), m, beyond a joint limit."""
     out = np.zeros(len(Q), dtype=bool)
-    travels = rate_scale(mech, 2.0) == 2.0
+    travels = reduction.rate_scale(mech, 2.0) == 2.0
     for joint in mech.tree.joints:
         if joint.pair is not None and len(joint.pair.freedoms) == 1:
             freedom, value = joint.pair.freedoms[0], Q[:, joint.q.start]

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mbplugin.model.mechanism import WORLD, Mechanism, TreeJoint
-from mbplugin.model.mechanism.kinematics import BodyPoses
+from mbplugin.model import WORLD, BodyPoses, Mechanism, TreeJoint
 from mbplugin.model.mechanism.pair import PAIR_TYPES, RowKind, has_quaternion, travel_per_radian
 from mbplugin.model.spatial import COMPONENTS, AnyArray, Array, Pose, axis_of, cross, is_turn, skew
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,11 +17,9 @@ from mbplugin.constraints.reduction import Block, ReducedBlock, body_twists, fin
 from mbplugin.constraints.rows import Rows, all_rows, planar_rows, plane_columns
 from mbplugin.constraints.sparse_qr import Elimination, Strip, added, banded_factor, eliminate, stacked
 from mbplugin.csv_tables import write_csv
-from mbplugin.model.mechanism import WORLD, Lock, Mechanism
-from mbplugin.model.mechanism.identity import RowLabel
+from mbplugin.model import TWIST_COLUMNS, WORLD, AnyArray, Array, Lock, Mechanism, RowLabel
 from mbplugin.model.mechanism.kinematics import BodyPoses, JointValues, forward, joint_vector, rate_vector
-from mbplugin.model.spatial import TWIST_COLUMNS, AnyArray, Array
-from mbplugin.phrases import one_line, one_line_repr
+from mbplugin.phrases import dataclass, one_line, one_line_repr
 from mbplugin.rendering import Result
 
 if TYPE_CHECKING:
@@ -306,19 +304,62 @@ class View:
     def locked(self, locks: Sequence[Lock]) -> View:
         """Return the same view with more joints locked at their current positions."""
         mech = replace(self.mech, locks=(*self.mech.locks, *locks))
+        # locks change neither the tree nor the pose
+        vars(mech)["tree"] = self.mech.tree
         held = replace(self, mech=mech)
-        # locks do not change the pose
-        vars(held)["poses"] = self.poses
+        # a block without a lock is the same as before
+        known = {ranked.block.constraints: ranked for ranked in self.blocks}
+        vars(held).update(poses=self.poses, _rows=dict(self._rows), _known_blocks=known)
         return held
+
+    def retyped(self, mech: Mechanism, q: Array, known: Iterable[RankedBlock] = ()) -> View:
+        """Return the view of a mechanism with other pairs between the same bodies at their poses.
+
+        Parameters
+        ----------
+        q : (nq,) array
+            Coordinates of the other mechanism.
+        known : iterable of RankedBlock
+            Blocks of it with their ranks, from :meth:`ranked_in`.
+        """
+        view = replace(self, mech=mech, q=q)
+        mine, rows = self.mech.pair_by_name, self._rows
+        shared = {p.name: rows[p.name] for p in mech.pairs if p.name in rows and mine.get(p.name) is p}
+        blocks = {ranked.block.constraints: ranked for ranked in known}
+        vars(view).update(poses=self.poses, _rows=shared, _known_blocks=blocks)
+        return view
+
+    @cached_property
+    def _rows(self) -> dict[str, Rows]:
+        """The rows of constraints that are known at this pose."""
+        return {}
+
+    @cached_property
+    def _known_blocks(self) -> dict[tuple[str, ...], RankedBlock]:
+        """Blocks whose ranks are known, by their constraints."""
+        return {}
 
     def ranked(self, blocks: Sequence[Block]) -> tuple[RankedBlock, ...]:
         """Return some blocks with their ranks."""
-        return rank_blocks(self.mech, self.poses, self.columns, self.tolerance, self.q, blocks)
+        rows = tuple(self._rows.values())
+        found = rank_blocks(self.mech, self.poses, self.columns, self.tolerance, self.q, blocks, rows)
+        self._rows.update((r.constraint, r) for ranked in found for r in ranked.reduced.rows)
+        return found
+
+    def ranked_in(self, mech: Mechanism, block: Block) -> RankedBlock:
+        """Return a block with its rank in a mechanism with other pairs between the same bodies at their poses."""
+        mine, known = self.mech.pair_by_name, self._rows
+        same = (name for name in block.constraints if name in known and mine.get(name))
+        rows = [known[name] for name in same if mech.pair_by_name.get(name) is mine[name]]
+        (found,) = rank_blocks(mech, self.poses, self.columns, self.tolerance, blocks=(block,), rows=rows)
+        return found
 
     @cached_property
     def blocks(self) -> tuple[RankedBlock, ...]:
         """All blocks with their ranks."""
-        return self.ranked(find_blocks(self.mech))
+        found, known = find_blocks(self.mech), self._known_blocks
+        new = iter(self.ranked([block for block in found if block.constraints not in known]))
+        return tuple(known.get(block.constraints) or next(new) for block in found)
 
     @cached_property
     def redundancy(self) -> int:

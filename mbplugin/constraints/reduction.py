@@ -9,28 +9,14 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
 import numpy as np
 
 from mbplugin.constraints.rows import Rows, all_rows, planar_rows
-from mbplugin.model.mechanism import (
-    WORLD,
-    Constraint,
-    Coupling,
-    Driver,
-    KnifeEdge,
-    Lock,
-    Mechanism,
-    Rolling,
-    SpanningTree,
-    TreeJoint,
-    spanning_tree,
-)
+from mbplugin.model import BodyPoses, Contact, Pair, joint_axes, mechanism
 from mbplugin.model.mechanism.identity import DisjointSets, RowLabel, biconnected_components
-from mbplugin.model.mechanism.kinematics import BodyPoses, joint_axes
-from mbplugin.model.mechanism.pair import Contact, Pair
 from mbplugin.model.spatial import (
     COMPONENTS,
     ROTATION,
@@ -42,7 +28,7 @@ from mbplugin.model.spatial import (
     shift_twists,
     skew,
 )
-from mbplugin.phrases import median, one_line_repr
+from mbplugin.phrases import dataclass, median, one_line_repr
 
 #: A lever arm counts as zero below this fraction of the longest one.
 LEVER_ARM_FLOOR = 1e-9
@@ -101,7 +87,7 @@ class BlockFrame:
         return np.asarray(shift_rows(self.scaled(rows, entry), arm) * self.mask)
 
 
-def characteristic_length(rows: Sequence[Rows], points: Array, mech: Mechanism) -> float:
+def characteristic_length(rows: Sequence[Rows], points: Array, mech: mechanism.Mechanism) -> float:
     """Return the median nonzero lever arm |rotation part|/|translation part| of the rows, m.
 
     If there is none, return the extent of the bodies' centres of mass ``points`` (n, 3); if that is zero too, the
@@ -120,7 +106,7 @@ def characteristic_length(rows: Sequence[Rows], points: Array, mech: Mechanism) 
     return mech.largest_arm if mech.largest_arm > noise else 1.0
 
 
-def rate_scale(mech: Mechanism, length: float) -> Array:
+def rate_scale(mech: mechanism.Mechanism, length: float) -> Array:
     """Return the unit of each joint rate, (nv,): ``length`` (m) for travels, 1 rad for turns.
 
     Rates divided by it are comparable and independent of the unit of length.
@@ -164,7 +150,7 @@ class TreeMotion:
         Near the mechanism, so that lever arms stay small.
     """
 
-    mech: Mechanism
+    mech: mechanism.Mechanism
     poses: BodyPoses
     axes: Array
     point: Array
@@ -173,7 +159,7 @@ class TreeMotion:
     def path(self, body: str) -> AnyArray:
         """Return the indices (k,) of the k rates that move a body, inner ones first."""
         chain: list[str] = []
-        while body != WORLD and body not in self._paths:
+        while body != mechanism.WORLD and body not in self._paths:
             chain.append(body)
             body = self.mech.tree.joint_of_body[body].inner
         path = self._paths.get(body, np.zeros(0, dtype=int))
@@ -197,7 +183,7 @@ class TreeMotion:
         return out
 
 
-def tree_motion(mech: Mechanism, poses: BodyPoses) -> TreeMotion:
+def tree_motion(mech: mechanism.Mechanism, poses: BodyPoses) -> TreeMotion:
     """Return the motion axes of the spanning tree at a pose."""
     point = poses.p_WC.mean(axis=0) if len(mech.bodies) else np.zeros(3)
     axes = np.zeros((6, len(mech.qd_names)))
@@ -207,7 +193,7 @@ def tree_motion(mech: Mechanism, poses: BodyPoses) -> TreeMotion:
     return TreeMotion(mech, poses, axes, point)
 
 
-def velocity_transformation(mech: Mechanism, poses: BodyPoses) -> Array:
+def velocity_transformation(mech: mechanism.Mechanism, poses: BodyPoses) -> Array:
     """Return S (6N, nv): twists [v; ω] of all bodies per joint rate, world axes at the COMs."""
     motion = tree_motion(mech, poses)
     S = np.zeros((6 * len(mech.bodies), motion.axes.shape[1]))
@@ -217,7 +203,7 @@ def velocity_transformation(mech: Mechanism, poses: BodyPoses) -> Array:
     return S
 
 
-def body_twists(mech: Mechanism, poses: BodyPoses, qd: Array) -> Array:
+def body_twists(mech: mechanism.Mechanism, poses: BodyPoses, qd: Array) -> Array:
     """Return the twists (N, 6) of all bodies at joint rates qd (nv,)."""
     twists = np.zeros((len(mech.bodies), 6))
     if not qd.any():
@@ -233,7 +219,7 @@ def body_twists(mech: Mechanism, poses: BodyPoses, qd: Array) -> Array:
     return twists
 
 
-def mass_matrix(mech: Mechanism, poses: BodyPoses) -> Array:
+def mass_matrix(mech: mechanism.Mechanism, poses: BodyPoses) -> Array:
     """Return M (6N, 6N), block-diagonal: m I and R I_C Rᵀ per body, world axes."""
     M = np.zeros((6 * len(mech.bodies), 6 * len(mech.bodies)))
     for i, body in enumerate(mech.bodies):
@@ -289,9 +275,9 @@ class TreeJointRows:
 
 
 def block_links(
-    mech: Mechanism,
+    mech: mechanism.Mechanism,
     poses: BodyPoses,
-    tree: SpanningTree,
+    tree: mechanism.SpanningTree,
     rows: Mapping[str, Rows],
     frame: BlockFrame,
     grounded: bool,
@@ -343,7 +329,7 @@ def balancing_of(own: Array, arms: Array) -> Array:
     return np.asarray(carries @ np.swapaxes(shifts, 1, 2))
 
 
-def _joint_point(mech: Mechanism, poses: BodyPoses, joint: TreeJoint) -> Array:
+def _joint_point(mech: mechanism.Mechanism, poses: BodyPoses, joint: mechanism.TreeJoint) -> Array:
     """Return the point (3,) of a joint, m: the origin of S, or the centre of mass of a floating root."""
     if joint.pair is None:
         return np.asarray(poses.p_WC[mech.body_index[joint.outer]])
@@ -351,9 +337,9 @@ def _joint_point(mech: Mechanism, poses: BodyPoses, joint: TreeJoint) -> Array:
 
 
 def _own_rows(
-    mech: Mechanism,
+    mech: mechanism.Mechanism,
     poses: BodyPoses,
-    tree: SpanningTree,
+    tree: mechanism.SpanningTree,
     rows: Mapping[str, Rows],
     frame: BlockFrame,
     at: Sequence[Array],
@@ -429,7 +415,7 @@ class Block:
     grounded: bool
 
 
-def find_blocks(mech: Mechanism) -> tuple[Block, ...]:
+def find_blocks(mech: mechanism.Mechanism) -> tuple[Block, ...]:
     """Return the blocks with more than one bond, in file order."""
     if not (mech.tree.cut or mech.couplings or mech.drivers or mech.locks or mech.pfaffians or mech.contacts):
         return ()
@@ -445,18 +431,18 @@ def find_blocks(mech: Mechanism) -> tuple[Block, ...]:
     return tuple(_block(mech, names, bonds) for block, names in members.items() if count[block] > 1)
 
 
-def _bonds(mech: Mechanism, constraint: Constraint) -> list[_Bond]:
+def _bonds(mech: mechanism.Mechanism, constraint: mechanism.Constraint) -> list[_Bond]:
     """Return the body pairs that a constraint connects, one per edge of the graph."""
     match constraint:
         case Pair():
             tied = [constraint.bodies] if constraint.kind.constrained else []
-        case Coupling():
+        case mechanism.Coupling():
             tied = [mech.pair_by_name[term.joint].bodies for term in constraint.terms]
-        case Driver() | Lock():
+        case mechanism.Driver() | mechanism.Lock():
             tied = [mech.pair_by_name[constraint.joint].bodies]
-        case KnifeEdge() | Rolling():
+        case mechanism.KnifeEdge() | mechanism.Rolling():
             rows = len(constraint.holonomic) + len(constraint.nonholonomic)
-            tied = [(WORLD, constraint.body)] * rows
+            tied = [(mechanism.WORLD, constraint.body)] * rows
         case Contact():
             tied = [(constraint.on, constraint.body)] * len(constraint.components)
     return [frozenset(ends) for ends in tied]
@@ -474,10 +460,10 @@ def _merged_components(bonds: dict[str, list[_Bond]]) -> dict[_Bond, int]:
     return {bond: merged.find(number) for bond, number in component.items()}
 
 
-def _block(mech: Mechanism, names: list[str], bonds: dict[str, list[_Bond]]) -> Block:
+def _block(mech: mechanism.Mechanism, names: list[str], bonds: dict[str, list[_Bond]]) -> Block:
     nodes = frozenset(node for name in names for bond in bonds[name] for node in bond)
     bodies = tuple(body.name for body in mech.bodies if body.name in nodes)
-    return Block(tuple(names), bodies, WORLD in nodes)
+    return Block(tuple(names), bodies, mechanism.WORLD in nodes)
 
 
 @one_line_repr
@@ -594,13 +580,13 @@ class ReducedBlock:
             F = on_body.pop(link.outer, None)
             if link.rows is not None:
                 in_tree[link.rows.constraint] = self.balancing[link.outer] @ (nothing if F is None else F)
-            if F is not None and link.inner != WORLD:
+            if F is not None and link.inner != mechanism.WORLD:
                 on_body[link.inner] = on_body.get(link.inner, nothing) + F
         return np.vstack([*(in_tree[r.constraint] for r in self.tree_rows), mu])
 
 
 def reduce_blocks(
-    mech: Mechanism,
+    mech: mechanism.Mechanism,
     poses: BodyPoses,
     blocks: Sequence[Block],
     columns: tuple[int, ...],
@@ -612,12 +598,13 @@ def reduce_blocks(
     Parameters
     ----------
     rows : sequence of Rows, optional
-        Those of all constraints of the blocks, in the plane, if they are known.
+        Those of constraints of the blocks, in the plane, that are known.
     """
-    if rows is None:
-        members = frozenset(name for block in blocks for name in block.constraints)
-        rows = [planar_rows(r, columns) for r in all_rows(mech, poses, q, names=members)]
-    known = {r.constraint: r for r in rows}
+    known = {r.constraint: r for r in rows or ()}
+    members = frozenset(name for block in blocks for name in block.constraints if name not in known)
+    if members:
+        more = (planar_rows(r, columns) for r in all_rows(mech, poses, q, names=members))
+        known.update((r.constraint, r) for r in more)
     return [
         _reduce(mech, poses, block, {name: known[name] for name in block.constraints}, columns)
         for block in blocks
@@ -625,21 +612,25 @@ def reduce_blocks(
 
 
 def reduce_block(
-    mech: Mechanism, poses: BodyPoses, block: Block, columns: tuple[int, ...], q: Array | None = None
+    mech: mechanism.Mechanism,
+    poses: BodyPoses,
+    block: Block,
+    columns: tuple[int, ...],
+    q: Array | None = None,
 ) -> ReducedBlock:
     """Return the scaled closure Jacobian of one block at a pose q (nq,)."""
     return reduce_blocks(mech, poses, (block,), columns, q)[0]
 
 
 def _reduce(
-    mech: Mechanism, poses: BodyPoses, block: Block, rows: dict[str, Rows], columns: tuple[int, ...]
+    mech: mechanism.Mechanism, poses: BodyPoses, block: Block, rows: dict[str, Rows], columns: tuple[int, ...]
 ) -> ReducedBlock:
     points = poses.p_WC[[mech.body_index[name] for name in block.bodies]]
     mask = np.zeros(6)
     mask[list(columns)] = 1.0
     frame = BlockFrame(characteristic_length(list(rows.values()), points, mech), points.mean(axis=0), mask)
     pairs = [mech.pair_by_name[name] for name in block.constraints if name in mech.pair_by_name]
-    tree = spanning_tree(block.bodies, pairs)
+    tree = mechanism.spanning_tree(block.bodies, pairs)
     links = block_links(mech, poses, tree, rows, frame, block.grounded)
     in_tree = frozenset(link.rows.constraint for link in links if link.rows is not None)
     rest = tuple(r for name, r in rows.items() if name not in in_tree)
@@ -668,7 +659,7 @@ def _misfit(rows: Sequence[Rows], length: float) -> float:
 
 
 def _wrenches(
-    mech: Mechanism, poses: BodyPoses, rest: Sequence[Rows], frame: BlockFrame
+    mech: mechanism.Mechanism, poses: BodyPoses, rest: Sequence[Rows], frame: BlockFrame
 ) -> tuple[tuple[str, slice, Array], ...]:
     """Return (body, its rows of J, rows about the block's point) for all closing constraints."""
     places: list[tuple[str, slice]] = []
@@ -713,7 +704,7 @@ def _entries(
                 (force, moment), (v, omega) = _sizes(own), speeds[body]
                 size = force[:, None] * v + moment[:, None] * omega
                 out.append((Entry(rows, link.rates, own @ link.local), size))
-            if link.inner != WORLD:
+            if link.inner != mechanism.WORLD:
                 total = acting[link.inner] + W if link.inner in acting else W
                 acting[link.inner] = total
                 if np.abs(total).max(initial=0.0) <= CANCELLED:

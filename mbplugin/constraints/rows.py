@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mbplugin.errors import BadUsage, BrokenModel
+from mbplugin.model import BodyPoses, RowLabel, drive_component, lock_component, relative_pose
 from mbplugin.model.mechanism import (
     Constraint,
     Coupling,
@@ -21,8 +22,6 @@ from mbplugin.model.mechanism import (
     Pfaffian,
     Rolling,
 )
-from mbplugin.model.mechanism.identity import RowLabel, drive_component, lock_component
-from mbplugin.model.mechanism.kinematics import BodyPoses, relative_pose
 from mbplugin.model.mechanism.pair import PAIR_TYPES, Contact, Pair, RowKind, measure, travel_per_radian
 from mbplugin.model.spatial import (
     ROTATION,

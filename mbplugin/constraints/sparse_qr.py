@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mbplugin.constraints.reduction import Entry
-from mbplugin.model.spatial import AnyArray, Array
+from mbplugin.model import AnyArray, Array
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

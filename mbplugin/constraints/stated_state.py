@@ -27,41 +27,16 @@ scaled Jacobian of each group of joints.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from mbplugin.constraints import (
-    AGREED,
-    DEFAULT_TOLERANCE,
-    FEWER_VALUES,
-    contradiction,
-    rounding_of,
-    unsatisfied,
-)
+from mbplugin import constraints
 from mbplugin.constraints.assembly import assemble
 from mbplugin.constraints.closure import Assembly, Paths, connected
-from mbplugin.constraints.reduction import (
-    body_twists,
-    characteristic_length,
-    rate_scale,
-    row_scale,
-    tree_motion,
-)
 from mbplugin.constraints.rows import planar_rows, rows_of
-from mbplugin.model.brakes import stated_coordinates
-from mbplugin.model.mechanism import Constraint, Coupling, Driver, Lock, Mechanism
-from mbplugin.model.mechanism.kinematics import (
-    BodyPoses,
-    JointValues,
-    coordinate_units,
-    forward,
-    joint_vector,
-    rate_units,
-    rate_vector,
-)
-from mbplugin.model.scene import Scene, State, mechanism_of
-from mbplugin.model.spatial import ROTATION, AnyArray, Array
+from mbplugin.model import ROTATION, AnyArray, Array, Scene, State, mechanism_of, stated_coordinates
+from mbplugin.model.mechanism import Constraint, Coupling, Driver, Lock, Mechanism, kinematics
+from mbplugin.phrases import dataclass
 
 #: A residual below this fraction of the rates, or below it in rad or lengths per second, is floating-point rounding
 #: (computed rates of a joint at rest are not exactly zero).
@@ -100,8 +75,8 @@ class ConsistentState:
 
 def stated_state(
     model: Scene | Mechanism,
-    q: JointValues = None,
-    qd: JointValues = None,
+    q: kinematics.JointValues = None,
+    qd: kinematics.JointValues = None,
     mech: Mechanism | None = None,
     base: tuple[Array | None, Array | None] | None = None,
     *,
@@ -131,8 +106,8 @@ def stated_state(
     own = model.state if isinstance(model, Scene) else None
     if base is None:
         base = (own.q, own.qd) if own else (None, None)
-    read = stated_coordinates if plausible else joint_vector
-    values = read(mech, q, base[0]), rate_vector(mech, qd, base[1])
+    read = stated_coordinates if plausible else kinematics.joint_vector
+    values = read(mech, q, base[0]), kinematics.rate_vector(mech, qd, base[1])
     named, named_rates = _names(q, mech.q_names), _names(qd, mech.qd_names)
     given, given_rates = named, named_rates
     if own is not None:
@@ -143,7 +118,7 @@ def stated_state(
     return State(*values, given, named, given_rates, named_rates)
 
 
-def _names(values: JointValues, names: Sequence[str]) -> frozenset[str]:
+def _names(values: kinematics.JointValues, names: Sequence[str]) -> frozenset[str]:
     """Return the names in a mapping, or all names for a vector."""
     return frozenset() if values is None else frozenset(values if isinstance(values, Mapping) else names)
 
@@ -178,12 +153,12 @@ def closed_pose(mech: Mechanism, stated: State, *, seed: int = 0) -> tuple[Assem
     """Return the pose that follows from the stated coordinates, and notes about values that had to change."""
     assembly = assemble(mech, stated.q, stated.given, stated.named, seed=seed)
     change = np.abs(assembly.q - stated.q)
-    units = coordinate_units(mech)
+    units = kinematics.coordinate_units(mech)
     values = (stated.q, assembly.q, mech.q_names, [unit if unit != "1" else "" for unit in units])
     notes = [
         _change_note(n, *values)
         for n, name in enumerate(mech.q_names)
-        if name in stated.given and change[n] > AGREED
+        if name in stated.given and change[n] > constraints.AGREED
     ]
     if (moved := np.flatnonzero(change > _ALONE)).size:
         worst = max(moved.tolist(), key=lambda n: float(change[n]))
@@ -195,13 +170,17 @@ def closed_pose(mech: Mechanism, stated: State, *, seed: int = 0) -> tuple[Assem
 def _change_note(n: int, before: Array, after: Array, names: Sequence[str], units: Sequence[str]) -> str:
     """Return a note on a stated value that changed, ``before`` and ``after`` (n,): by rounding or contradiction."""
     change = f"{names[n]} is {after[n]:.8g} in place of {before[n]:.8g}{f' {units[n]}' if units[n] else ''}"
-    if abs(after[n] - before[n]) <= rounding_of(before[n]):
+    if abs(after[n] - before[n]) <= constraints.rounding_of(before[n]):
         return f"stated values agree up to their last digits: {change}"
     return f"the values of the call contradict the file: {change}"
 
 
 def following_rates(
-    mech: Mechanism, q: Array, stated: State, columns: Sequence[int] = _SPACE, poses: BodyPoses | None = None
+    mech: Mechanism,
+    q: Array,
+    stated: State,
+    columns: Sequence[int] = _SPACE,
+    poses: kinematics.BodyPoses | None = None,
 ) -> tuple[Array, tuple[str, ...]]:
     """Return the rates (nv,) that follow from the stated ones at a closed pose, and notes about those that changed.
 
@@ -223,7 +202,7 @@ def following_rates(
     closing = [c for c in mech.constraints() if c.name not in in_tree]
     if not closing:
         return qd, ()
-    groups = _groups(mech, q, qd, closing, columns, forward(mech, q) if poses is None else poses)
+    groups = _groups(mech, q, qd, closing, columns, kinematics.forward(mech, q) if poses is None else poses)
     rates, notes = np.array(qd), list[str]()
     caller, given = (
         np.array([name in names for name in mech.qd_names], dtype=bool)
@@ -232,16 +211,17 @@ def following_rates(
     for group in groups:
         rates[group.rates] = group.followed(mech, qd[group.rates], given[group.rates], caller[group.rates])
     change, least = np.abs(rates - qd), _ALONE * float(np.abs(rates).max(initial=0.0))
-    values = (qd, rates, mech.qd_names, rate_units(mech))
+    values = (qd, rates, mech.qd_names, kinematics.rate_units(mech))
     notes += [
-        _change_note(n, *values) for n in np.flatnonzero(given & ~caller & (change > AGREED + least)).tolist()
+        _change_note(n, *values)
+        for n in np.flatnonzero(given & ~caller & (change > constraints.AGREED + least)).tolist()
     ]
     moved = np.flatnonzero(~given & (qd != 0) & (change > least))
     if moved.size:
         worst = max(moved.tolist(), key=lambda n: float(change[n]))
         notes.append(
             f"rates made to agree with the constraints: {mech.qd_names[worst]} is {rates[worst]:.6g} "
-            f"in place of {qd[worst]:.6g} {rate_units(mech)[worst]}"
+            f"in place of {qd[worst]:.6g} {kinematics.rate_units(mech)[worst]}"
         )
     return rates, tuple(notes)
 
@@ -252,21 +232,21 @@ def _groups(
     qd: Array,
     closing: Sequence[Constraint],
     columns: Sequence[int],
-    poses: BodyPoses,
+    poses: kinematics.BodyPoses,
 ) -> list[_Group]:
     """Return the groups of constraints that share rates, as equations in those rates, at q (nq,) and qd (nv,)."""
-    motion, paths = tree_motion(mech, poses), Paths(mech)
-    rows = rows_of(mech, closing, poses, q, body_twists(mech, poses, qd))
+    motion, paths = constraints.reduction.tree_motion(mech, poses), Paths(mech)
+    rows = rows_of(mech, closing, poses, q, constraints.reduction.body_twists(mech, poses, qd))
     rows = [planar_rows(r, tuple(columns)) for r in rows]
-    length = characteristic_length(rows, poses.p_WC, mech)
-    units = rate_scale(mech, length) * seen_rates(motion.axes, columns)
+    length = constraints.reduction.characteristic_length(rows, poses.p_WC, mech)
+    units = constraints.reduction.rate_scale(mech, length) * seen_rates(motion.axes, columns)
     order = _order(mech)
     groups = []
     for group in connected([paths.of(c) for c in closing], range(len(closing))):
         own = [rows[k] for k in group.constraints]
         spans = [mech.tree.joints[k].qd for k in group.joints]
         rates = np.concatenate([np.zeros(0, dtype=int), *(np.arange(s.start, s.stop) for s in spans)])
-        scale = np.concatenate([np.zeros(0), *(row_scale(r, length) for r in own)])
+        scale = np.concatenate([np.zeros(0), *(constraints.reduction.row_scale(r, length) for r in own)])
         J = scale[:, None] * motion.reduce(own)[:, rates] * units[rates]
         b = scale * np.concatenate([np.zeros(0), *(r.b for r in own)])
         owners = [r.constraint for r in own for _ in r.components]
@@ -344,7 +324,7 @@ class _Group:
         free = self._with(x, wanted, np.zeros_like(given))
         if free is None:
             left = np.abs(self.J @ (x + self._closing(gap, np.zeros_like(given))) + self.b)
-            raise unsatisfied("rates", self.owners[int(left.argmax())], FEWER_VALUES)
+            raise constraints.unsatisfied("rates", self.owners[int(left.argmax())], constraints.FEWER_VALUES)
         names = [mech.qd_names[n] for n in self.rates.tolist()]
 
         def follows(some: Collection[str]) -> Mapping[str, float] | None:
@@ -355,7 +335,7 @@ class _Group:
         outranking = {name for n, name in enumerate(names) if caller[n]}
         if outranking:
             stated = {name: value for name, value in stated.items() if name in outranking}
-        raise contradiction("rate", stated, outranking, follows, list(dict.fromkeys(self.owners)))
+        raise constraints.contradiction("rate", stated, outranking, follows, list(dict.fromkeys(self.owners)))
 
     def _with(self, x: Array, wanted: Array, held: AnyArray) -> Array | None:
         """Return admissible scaled rates near x (n,) with those ``held`` (n,) at ``wanted`` (n,), or None."""
@@ -372,8 +352,8 @@ class _Group:
             return np.asarray(found)
         # a rate written with many digits represents all values that round to it
         units = np.where(self.units > 0, self.units, 1.0)
-        allowed = np.array([rounding_of(value) for value in wanted.tolist()]) / units
-        least = AGREED * max(size, float(np.abs(x).max(initial=0.0)))
+        allowed = np.array([constraints.rounding_of(value) for value in wanted.tolist()]) / units
+        least = constraints.AGREED * max(size, float(np.abs(x).max(initial=0.0)))
         found = found + self._closing(gap, held & (allowed <= least))
         found = found + self._closing(self.J @ found + self.b, np.zeros_like(held))
         return found if (np.abs(found - x) <= np.maximum(allowed, least))[held].all() else None
@@ -389,7 +369,7 @@ class _Group:
         free = ~held & (self.units > 0)
         if not free.any() or not len(gap):
             return step
-        share = (_EXACT if self.exact else DEFAULT_TOLERANCE) * min(1.0, _WIDE / len(held))
+        share = (_EXACT if self.exact else constraints.DEFAULT_TOLERANCE) * min(1.0, _WIDE / len(held))
         orders = sorted(set(self.order[free].tolist()), reverse=True)
         size = float(np.linalg.norm(self.J[:, free], 2)) if len(orders) > 1 else 0.0
         for k in orders:

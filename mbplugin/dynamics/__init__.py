@@ -9,10 +9,7 @@ import numpy as np
 
 from mbplugin.constraints.reduction import body_twists
 from mbplugin.constraints.rows import rows_of
-from mbplugin.model.mechanism import Driver, Mechanism
-from mbplugin.model.mechanism.kinematics import BodyPoses, forward
-from mbplugin.model.mechanism.pair import Pair
-from mbplugin.model.scene import Load, Payload
+from mbplugin.model import BodyPoses, Driver, Load, Mechanism, Pair, Payload, forward
 from mbplugin.model.spatial import Array, Spring, cross, make_read_only, shift_rows, shift_twists
 
 

@@ -15,23 +15,14 @@ from mbplugin.constraints.reduction import characteristic_length, row_scale
 from mbplugin.constraints.rows import Rows, all_rows, planar_rows, plane_columns, rows_of
 from mbplugin.dynamics import NewtonEuler, newton_euler, spring_forces
 from mbplugin.dynamics.formulations import Equations
+from mbplugin.dynamics.kernels import composite_bodies
 from mbplugin.dynamics.kernels.absolute import AbsoluteState
-from mbplugin.dynamics.kernels.composite_bodies import (
-    Composites,
-    composite_records,
-    find_composites,
-    load_records,
-    spring_records,
-)
 from mbplugin.dynamics.kernels.rows import RowTable, row_table, row_units
 from mbplugin.dynamics.tree_model import TreeModel, resisted_freedoms
 from mbplugin.errors import BrokenModel
+from mbplugin.model import AnyArray, Array, Freedom, Pair, Pose, RowLabel, forward, shift_rows
 from mbplugin.model.brakes import NO_FORCES, AppliedForces, rate_values, rest_values
 from mbplugin.model.mechanism import WORLD, Constraint, Driver, Lock, Mechanism, TreeJoint
-from mbplugin.model.mechanism.identity import RowLabel
-from mbplugin.model.mechanism.kinematics import forward
-from mbplugin.model.mechanism.pair import Freedom, Pair
-from mbplugin.model.spatial import AnyArray, Array, Pose, shift_rows
 from mbplugin.phrases import listed
 
 
@@ -293,7 +284,7 @@ def absolute_model(tree: TreeModel, q: Array, locks: Sequence[Constraint] = ()) 
         Those that the tree was built with.
     """
     mech, actions, columns = tree.mech, tree.actions, plane_columns(tree.planar)
-    composites = find_composites(mech, actions.payloads, apart=True)
+    composites = composite_bodies.find_composites(mech, actions.payloads, apart=True)
     freedoms = [(pair, freedom) for pair, freedom, _ in resisted_freedoms(mech, actions)]
     pairs = [joint.pair or _free_pair(mech, joint) for joint in mech.tree.joints]
     rates = [(pair, freedom) for pair in pairs for freedom in pair.kind.free]
@@ -309,8 +300,8 @@ def absolute_model(tree: TreeModel, q: Array, locks: Sequence[Constraint] = ()) 
         joint_frames=table.joint_frames,
         rows=table.rows,
         terms=table.terms,
-        loads=load_records(mech, composites, actions),
-        springs=spring_records(mech, composites, actions),
+        loads=composite_bodies.load_records(mech, composites, actions),
+        springs=composite_bodies.spring_records(mech, composites, actions),
         resistances=tree.resistances.copy(),
         columns=np.array(columns, dtype=np.int64),
         measured=measured,
@@ -328,9 +319,9 @@ def absolute_model(tree: TreeModel, q: Array, locks: Sequence[Constraint] = ()) 
     return AbsoluteModel(tree, table, _counted(tree, table.labels[:first], q, locks, freedoms), state)
 
 
-def _body_records(tree: TreeModel, composites: Composites) -> AnyArray:
+def _body_records(tree: TreeModel, composites: composite_bodies.Composites) -> AnyArray:
     """Return the records (N + 1,) of the ground and all bodies, each located in its composite body of the tree."""
-    mech, out = tree.mech, composite_records(tree.mech, composites)
+    mech, out = tree.mech, composite_bodies.composite_records(tree.mech, composites)
     for i in range(len(mech.bodies)):
         record = out[composites.of_body[i]]
         X = tree.composites_of.X_KL[i] @ composites.X_KL[i].inverse()

@@ -14,8 +14,7 @@ import numpy as np
 import scipy.linalg
 
 from mbplugin.errors import BadUsage, MbPluginError, UnknownName, suggestion
-from mbplugin.model import Coordinates
-from mbplugin.model.mechanism.identity import RowLabel
+from mbplugin.model import Coordinates, RowLabel
 from mbplugin.model.spatial import AnyArray, Array, pivot_order, solve_triangular
 
 COORDINATES: tuple[Coordinates, ...] = get_args(Coordinates)

@@ -15,11 +15,8 @@ import numpy as np
 from mbplugin.arguments import checked
 from mbplugin.constraints.many_poses import WholeTree
 from mbplugin.errors import BadNumber, UnknownName, suggestion
-from mbplugin.model.brakes import rate_values
-from mbplugin.model.mechanism import Mechanism
-from mbplugin.model.mechanism.kinematics import JointValues, is_batch, states
+from mbplugin.model import Array, JointValues, Mechanism, cross, is_batch, rate_values, states
 from mbplugin.model.scene import Payload, Scene, state_of
-from mbplugin.model.spatial import Array, cross
 from mbplugin.readers import ModelSource, model_of
 
 

@@ -27,10 +27,7 @@ from mbplugin.dynamics.kernels.articulated import free_accelerations, required_f
 from mbplugin.dynamics.kernels.composite_bodies import COMPOSITE, LOAD, RATE, SPRING
 from mbplugin.dynamics.tree_model import TreeModel, massless_joint, tree_model
 from mbplugin.errors import BadNumber, BadUsage
-from mbplugin.model.brakes import NO_FORCES, AppliedForces, scene_actions
-from mbplugin.model.mechanism import Mechanism
-from mbplugin.model.scene import Scene
-from mbplugin.model.spatial import AnyArray, Array
+from mbplugin.model import NO_FORCES, AnyArray, AppliedForces, Array, Mechanism, Scene, scene_actions
 from mbplugin.phrases import listed, shortened
 from mbplugin.readers import ModelSource, model_of
 

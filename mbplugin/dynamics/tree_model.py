@@ -14,41 +14,13 @@ from mbplugin.constraints.reduction import characteristic_length
 from mbplugin.constraints.rows import all_rows, plane_columns
 from mbplugin.dynamics.compiler import Records
 from mbplugin.dynamics.formulations import Equations
-from mbplugin.dynamics.kernels import move
-from mbplugin.dynamics.kernels.articulated import (
-    accelerate,
-    factor,
-    inverse_dynamics,
-    inward,
-    mass_matrix,
-    outward,
-)
-from mbplugin.dynamics.kernels.composite_bodies import (
-    Composites,
-    composite_records,
-    fill_rate_forces,
-    find_composites,
-    gather,
-    load_records,
-    rate_records,
-    spring_records,
-)
+from mbplugin.dynamics.kernels import articulated, composite_bodies, move, solve
 from mbplugin.dynamics.kernels.rows import RowTable, row_table, row_units, update_rows
-from mbplugin.dynamics.kernels.solve import (
-    add_law,
-    resist,
-    resistance_records,
-    row_acceleration,
-    row_in_rates,
-    row_rate,
-)
 from mbplugin.errors import BadNumber, BrokenModel
-from mbplugin.model.brake_law import BrakeLaw
+from mbplugin.model import WORLD, BrakeLaw, Constraint, Lock, Mechanism, Pair, TreeJoint, forward
 from mbplugin.model.brakes import NO_FORCES, AppliedForces, BrakeForce, rate_values
-from mbplugin.model.mechanism import WORLD, Constraint, Lock, Mechanism, TreeJoint
 from mbplugin.model.mechanism.identity import Holder, RowLabel, freedom_held
-from mbplugin.model.mechanism.kinematics import forward, home, joint_axes, rigid_groups
-from mbplugin.model.mechanism.pair import Pair
+from mbplugin.model.mechanism.kinematics import home, joint_axes, rigid_groups
 from mbplugin.model.spatial import ROTATION, AnyArray, Array, cross, skew
 from mbplugin.phrases import Assumption, counted, listed
 
@@ -139,14 +111,14 @@ def equations_of(
     chosen = list(range(table.persistent) if rows is None else rows)
     count = len(chosen)
     M, C, Gamma, rest = np.zeros((nv, nv)), np.zeros((count, nv)), np.zeros(count), np.zeros(nv)
-    mass_matrix(model.composites, model.rates, M)
+    articulated.mass_matrix(model.composites, model.rates, M)
     model.rates["qdd"] = 0.0
-    accelerate(model.composites, model.rates)
+    articulated.accelerate(model.composites, model.rates)
     for k, i in enumerate(chosen):
-        row_in_rates(model.composites, model.rates, table.rows, table.terms, i, 1.0, C[k])
-        own = row_acceleration(model.composites, model.rates, table.rows, table.terms, i)
+        solve.row_in_rates(model.composites, model.rates, table.rows, table.terms, i, 1.0, C[k])
+        own = solve.row_acceleration(model.composites, model.rates, table.rows, table.terms, i)
         Gamma[k] = table.rows["gamma"][i] - own
-    inverse_dynamics(model.composites, model.rates, rest)
+    articulated.inverse_dynamics(model.composites, model.rates, rest)
     turns = np.abs(model.rates["s"][:, ROTATION]).max(axis=1, initial=0.0) > 0
     return Equations(
         "joint",
@@ -179,8 +151,8 @@ class _Recursion:
         out = np.empty_like(columns)
         for k in range(columns.shape[1]):
             self._rates["tau"], self._solids["f"] = columns[:, k], 0.0
-            inward(self._solids, self._rates, False)
-            outward(self._solids, self._rates, False)
+            articulated.inward(self._solids, self._rates, False)
+            articulated.outward(self._solids, self._rates, False)
             out[:, k] = self._rates["qdd"]
         return out.reshape(np.shape(rhs))
 
@@ -207,7 +179,7 @@ class TreeModel:
     mech: Mechanism
     actions: AppliedForces
     planar: str | None
-    composites_of: Composites
+    composites_of: composite_bodies.Composites
     length: float
     table: RowTable
     composites: AnyArray
@@ -241,7 +213,7 @@ class TreeModel:
         # read-only arrays would make the kernels compile once more
         q, qd = np.array(q, dtype=float), np.array(qd, dtype=float)
         move(self.composites, self.rates, q, qd)
-        if not factor(self.composites, self.rates):
+        if not articulated.factor(self.composites, self.rates):
             raise massless_joint(self)
         if drive is None:
             self.set_drive(time)
@@ -250,9 +222,9 @@ class TreeModel:
         update_rows(
             self.composites, self.table.joint_frames, self.table.rows, self.table.terms, self.drive, q
         )
-        gather(self.composites, self.rates, self.loads, self.springs, q, qd, self.power)
+        composite_bodies.gather(self.composites, self.rates, self.loads, self.springs, q, qd, self.power)
         rows, terms = self.table.rows, self.table.terms
-        resist(self.composites, self.rates, rows, terms, self.resistances, qd, self.power)
+        solve.resist(self.composites, self.rates, rows, terms, self.resistances, qd, self.power)
         self.control(time, q, qd)
 
     def control(self, time: float, q: Array, qd: Array) -> None:
@@ -266,13 +238,13 @@ class TreeModel:
         """Set the sliding direction of every resistance from its rate at qd (nv,) and the last evaluated pose."""
         rows, terms, qd = self.table.rows, self.table.terms, np.array(qd)
         for resistance in self.resistances:
-            resistance["sense"] = np.sign(row_rate(self.composites, rows, terms, resistance["row"], qd))
+            resistance["sense"] = np.sign(solve.row_rate(self.composites, rows, terms, resistance["row"], qd))
 
     def close_brake(self, brake: BrakeForce) -> None:
         """Close a brake: add its law to the friction of its freedom."""
         for n, other in self.brakes:
             if other is brake:
-                add_law(self.resistances[n], brake.law)
+                solve.add_law(self.resistances[n], brake.law)
 
     def set_drive(self, time: float) -> None:
         """Fill value, rate and acceleration of the driven freedoms at a time, s."""
@@ -311,9 +283,11 @@ def tree_model(
     ``locks`` are constraints that may be activated and released later; their rows follow the permanent ones.
     Brakes are open initially. With ``apart``, bodies joined by fixed pairs stay separate.
     """
-    composites_of = find_composites(mech, actions.payloads, apart=apart)
-    rates = rate_records(mech, composites_of, rate_values(mech, actions.armature, "armature"))
-    fill_rate_forces(mech, rates, actions)
+    composites_of = composite_bodies.find_composites(mech, actions.payloads, apart=apart)
+    rates = composite_bodies.rate_records(
+        mech, composites_of, rate_values(mech, actions.armature, "armature")
+    )
+    composite_bodies.fill_rate_forces(mech, rates, actions)
     resisted = list(resisted_freedoms(mech, actions))
     freedoms = [(pair, freedom) for pair, freedom, _ in resisted]
     table = row_table(mech, composites_of, plane_columns(planar), cast(Sequence[Lock], locks), freedoms)
@@ -330,11 +304,11 @@ def tree_model(
         composites_of,
         length,
         table,
-        composite_records(mech, composites_of),
+        composite_bodies.composite_records(mech, composites_of),
         rates,
-        load_records(mech, composites_of, actions),
-        spring_records(mech, composites_of, actions),
-        resistance_records(first, [law for _, _, law in resisted]),
+        composite_bodies.load_records(mech, composites_of, actions),
+        composite_bodies.spring_records(mech, composites_of, actions),
+        solve.resistance_records(first, [law for _, _, law in resisted]),
         brakes,
         np.zeros((len(table.driven), 3)),
         np.zeros(3),

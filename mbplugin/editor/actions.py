@@ -24,7 +24,7 @@ from mbplugin.linter.fixes.run import Mending, Proposals
 from mbplugin.linter.fixes.sources import Sources
 from mbplugin.linter.rule import Finding
 from mbplugin.linter.run import Report
-from mbplugin.linter.targets import Target, settings_for, target_of
+from mbplugin.linter.targets import settings_for, target_of
 from mbplugin.readers.paths import lookups_kept, real_path
 
 #: Most fixes that are offered at one place.
@@ -147,7 +147,7 @@ def _mending(
 ) -> tuple[Mending, Callable[[str], SourceText]]:
     """Return the fixes that hold, and the texts that they were made for."""
     with reading_instead(documents.contents):
-        target = _target(path)
+        target = target_of(path, settings_for(Path(path)))
         mending = mended_target(target, {}, unsafe=unsafe, propose=propose)
     originals = mending.originals
     return mending, partial(_source, originals)
@@ -155,10 +155,6 @@ def _mending(
 
 def _source(originals: Mapping[str, bytes], file: str) -> SourceText:
     return SourceText(file, originals[file])
-
-
-def _target(path: str) -> Target:
-    return target_of(path, settings_for(Path(path)))
 
 
 def _positions(documents: Documents, source: SourceText) -> Positions:

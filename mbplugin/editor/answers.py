@@ -6,14 +6,7 @@ import traceback
 from collections.abc import Mapping
 from typing import Any
 
-from mbplugin.editor.actions import (
-    FixKey,
-    Refused,
-    all_safe_fixes,
-    has_safe_fixes,
-    offered,
-    proved_fix,
-)
+from mbplugin.editor import actions
 from mbplugin.editor.diagnostics import Inspection, inspected
 from mbplugin.editor.documents import Documents, OpenDocument
 from mbplugin.editor.hovers import hover
@@ -45,7 +38,7 @@ class Answers:
         try:
             self._take(request)
             return {"result": self._result(str(request["do"]), str(request["path"]), request)}
-        except Refused as reason:
+        except actions.Refused as reason:
             return {"refused": str(reason)}
         # a bug: the editor goes on
         except Exception:
@@ -66,16 +59,16 @@ class Answers:
         if do == "inspect":
             return self._inspect(path, complete=bool(request["complete"]))
         if do == "fix":
-            return proved_fix(self._documents, path, FixKey(**request["key"]))
+            return actions.proved_fix(self._documents, path, actions.FixKey(**request["key"]))
         if do == "fix-all":
-            return all_safe_fixes(self._documents, path)
+            return actions.all_safe_fixes(self._documents, path)
         if do == "hover":
             return hover(self._documents, self._inspection(path, complete=False), request["position"])
         assert do == "offer", do
         inspection = self._inspection(path, complete=True)
         return {
-            "fixes": offered(self._documents, inspection, request["range"]),
-            "safe": has_safe_fixes(inspection),
+            "fixes": actions.offered(self._documents, inspection, request["range"]),
+            "safe": actions.has_safe_fixes(inspection),
         }
 
     def _inspect(self, path: str, *, complete: bool) -> dict[str, Any]:

@@ -19,22 +19,11 @@ from mbplugin.constraints.assembly import without_search
 from mbplugin.editor.documents import Documents, Positions, Range
 from mbplugin.errors import BadUsage, UnknownName, UnreadableFile
 from mbplugin.files import cache_root, read_bounded, reading_instead, version_of
-from mbplugin.linter import Settings
+from mbplugin.linter import Settings, targets
 from mbplugin.linter.batch import UNUSABLE, lint_one_of_many, skipped, without_verdict
 from mbplugin.linter.fixes.proposals import fix_of
 from mbplugin.linter.rule import FULL_MESSAGE, Finding, Rule, find_rule, rules
 from mbplugin.linter.run import Report
-from mbplugin.linter.targets import (
-    Known,
-    Target,
-    excluded,
-    is_candidate,
-    read_baseline,
-    settings_for,
-    target_of,
-    why_skipped,
-    without_known,
-)
 from mbplugin.readers.paths import real_path
 from mbplugin.report.documents.part import violation
 
@@ -101,7 +90,7 @@ class Inspection:
 
     path: str
     version: int
-    target: Target | None
+    target: targets.Target | None
     report: Report | None
     left_out: tuple[str, ...]
     diagnostics: Mapping[str, list[dict[str, Any]]]
@@ -152,7 +141,7 @@ def inspected(documents: Documents, path: str, *, complete: bool) -> Inspection:
     return Inspection(path, version, target, report, left_out, diagnostics, found, files, monotonic() - begin)
 
 
-def _linted(path: str, *, complete: bool) -> tuple[Target | None, Report | None, tuple[str, ...]]:
+def _linted(path: str, *, complete: bool) -> tuple[targets.Target | None, Report | None, tuple[str, ...]]:
     """Return the linted target, its report, and the codes of the rules that were left out."""
     if complete:
         return *_report_of(path, complete=True), ()
@@ -165,35 +154,38 @@ def _linted(path: str, *, complete: bool) -> tuple[Target | None, Report | None,
     return target, replace(report, findings=known), left_out
 
 
-def _report_of(path: str, *, complete: bool) -> tuple[Target | None, Report | None]:
+def _report_of(path: str, *, complete: bool) -> tuple[targets.Target | None, Report | None]:
     try:
-        settings = settings_for(Path(path))
+        settings = targets.settings_for(Path(path))
     except BadUsage as error:
         # without its settings nothing is known about the file, as on the command line
-        target = Target(path, Settings())
+        target = targets.Target(path, Settings())
         return None, without_verdict(target, UNUSABLE, error.sentence().rstrip("."))
-    if excluded(Path(path), settings) or not is_candidate(path) or why_skipped(path) is not None:
+    if (
+        targets.excluded(Path(path), settings)
+        or not targets.is_candidate(path)
+        or targets.why_skipped(path) is not None
+    ):
         return None, None
-    target = target_of(path, settings)
-    asked = target if complete else replace(target, settings=_without_late(settings))
+    target = targets.target_of(path, settings)
+    early = replace(settings, ignore=(*settings.ignore, *LATE))
+    asked = target if complete else replace(target, settings=early)
     report = lint_one_of_many(asked, {} if complete else {"samples": 0})
     if settings.baseline:
         try:
             known = _known(settings.baseline, version_of(settings.baseline))
         except BadUsage as error:
             return None, without_verdict(target, UNUSABLE, error.sentence().rstrip("."))
-        (report,) = without_known([report], known)
+        (report,) = targets.without_known([report], known)
     return target, skipped(report)
 
 
 @lru_cache(maxsize=16)
-def _known(baseline: str, version: tuple[int, ...]) -> Known:
+def _known(baseline: str, version: tuple[int, ...]) -> targets.Known:
     """Return the findings of the baseline of a configuration; ``version`` changes with its content."""
-    return read_baseline(Path(baseline), lambda document: violation(document, "lint"), Path(baseline).parent)
-
-
-def _without_late(settings: Settings) -> Settings:
-    return replace(settings, ignore=(*settings.ignore, *LATE))
+    return targets.read_baseline(
+        Path(baseline), lambda document: violation(document, "lint"), Path(baseline).parent
+    )
 
 
 def _files(path: str, report: Report | None, named: list[str]) -> tuple[str, ...]:

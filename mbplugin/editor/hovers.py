@@ -13,9 +13,7 @@ from mbplugin.linter.fixes import toml_spans, xml_spans
 from mbplugin.linter.fixes.edits import SourceText
 from mbplugin.linter.fixes.toml_spans import TomlSpans
 from mbplugin.linter.fixes.xml_spans import XmlSpans
-from mbplugin.model.mechanism import Body, Mechanism
-from mbplugin.model.mechanism.pair import Freedom, Pair
-from mbplugin.model.scene import Scene
+from mbplugin.model import Body, Freedom, Mechanism, Pair, Scene
 from mbplugin.phrases import counted, listed, visible
 from mbplugin.readers.paths import real_path
 

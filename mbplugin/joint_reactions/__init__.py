@@ -3,37 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 
-from mbplugin.constraints import FEWER_VALUES, rank_tolerance, unsatisfied
+from mbplugin.constraints import FEWER_VALUES, rank_tolerance, reduction, unsatisfied
 from mbplugin.constraints.rank import rank_blocks
-from mbplugin.constraints.reduction import (
-    body_twists,
-    characteristic_length,
-    rate_scale,
-    row_scale,
-    tree_motion,
-)
 from mbplugin.constraints.rows import Rows, planar_rows, plane_columns, rows_of
 from mbplugin.constraints.stated_state import closed_pose, following_rates, seen_rates, stated_state
 from mbplugin.dynamics import body_accelerations, spring_forces
 from mbplugin.errors import BadUsage, UnknownName, suggestion
-from mbplugin.model.mechanism import Constraint, Driver, Lock, Mechanism
-from mbplugin.model.mechanism.identity import pair_and_freedom
-from mbplugin.model.mechanism.kinematics import (
-    BodyPoses,
-    JointValues,
-    acceleration_vector,
-    follows,
-    forward,
-    rate_units,
-)
+from mbplugin.model import Array, Constraint, Driver, JointSpring, Lock, Mechanism, Spring, pair_and_freedom
+from mbplugin.model.mechanism import kinematics
 from mbplugin.model.scene import Load, Scene, State, mechanism_of, option_of
-from mbplugin.model.spatial import Array, JointSpring, Spring
-from mbplugin.phrases import names_of
+from mbplugin.phrases import dataclass, names_of
 
 #: Holding a joint is effective only if it takes part in a free motion by more than this fraction.
 _INDEPENDENT = 1e-6
@@ -93,7 +77,7 @@ def held_besides(
         Coordinates that a load moves.
     """
     mech = motion.mech
-    order = {p.name: (follows(mech, p), len(p.kind.free) > 1, k) for k, p in enumerate(mech.pairs)}
+    order = {p.name: (kinematics.follows(mech, p), len(p.kind.free) > 1, k) for k, p in enumerate(mech.pairs)}
     locks = sorted((named_lock(mech, name) for name in sorted(moved)), key=lambda lock: order[lock.joint])
     return one_for_each(_independent(motion, [*held, *locks], tolerance)[len(held) :])
 
@@ -113,11 +97,7 @@ def with_held(mech: Mechanism, held: Sequence[Lock]) -> Mechanism:
 
 def limited_joints(mech: Mechanism) -> list[str]:
     """Return the pairs whose freedoms all have a finite effort limit."""
-    return [p.name for p in mech.pairs if p.freedoms and all(_limited(f.effort) for f in p.freedoms)]
-
-
-def _limited(effort: float) -> bool:
-    return 0 < effort < np.inf
+    return [p.name for p in mech.pairs if p.freedoms and all(0 < f.effort < np.inf for f in p.freedoms)]
 
 
 def named_lock(mech: Mechanism, name: str, what: str = "the joint to hold") -> Lock:
@@ -191,7 +171,7 @@ class JointMotion:
 
     mech: Mechanism
     q: Array
-    poses: BodyPoses
+    poses: kinematics.BodyPoses
     columns: tuple[int, ...]
 
     @cached_property
@@ -208,7 +188,7 @@ class JointMotion:
     @cached_property
     def length(self) -> float:
         """Characteristic length, m."""
-        return characteristic_length(self.rows(), self.poses.p_WC, self.mech)
+        return reduction.characteristic_length(self.rows(), self.poses.p_WC, self.mech)
 
     @cached_property
     def units(self) -> Array:
@@ -216,13 +196,13 @@ class JointMotion:
 
         Zero for a rate without motion in the plane.
         """
-        seen = seen_rates(tree_motion(self.mech, self.poses).axes, self.columns)
-        return rate_scale(self.mech, self.length) * seen
+        seen = seen_rates(reduction.tree_motion(self.mech, self.poses).axes, self.columns)
+        return reduction.rate_scale(self.mech, self.length) * seen
 
     def jacobian(self, rows: list[Rows]) -> Array:
         """Return dimensionless rows in dimensionless joint rates, (k, nv)."""
-        J = tree_motion(self.mech, self.poses).reduce(rows)
-        scale = [row_scale(r, self.length) for r in rows]
+        J = reduction.tree_motion(self.mech, self.poses).reduce(rows)
+        scale = [reduction.row_scale(r, self.length) for r in rows]
         return np.asarray((np.concatenate(scale)[:, None] if scale else 1.0) * J * self.units)
 
     def free_motions(self, redundancy: int) -> Array:
@@ -250,7 +230,7 @@ class JointMotion:
         if not rows or not gap.any():
             return wanted
         J = self.jacobian(rows)
-        gap = gap * np.concatenate([row_scale(r, self.length) for r in rows])
+        gap = gap * np.concatenate([reduction.row_scale(r, self.length) for r in rows])
         free = np.array([name not in named for name in self.mech.qd_names])
         size = max(float(np.abs(gap).max()), 1e-300)
         # a gap in redundant rows that are already satisfied is rounding, which no step closes
@@ -283,7 +263,7 @@ class JointMotion:
 
         The accelerations are near ``wanted`` (nv,); the rates are ``qd`` (nv,).
         """
-        twists = body_twists(self.mech, self.poses, qd)
+        twists = reduction.body_twists(self.mech, self.poses, qd)
         v_dot = body_accelerations(self.mech, self.poses, twists, wanted)
         qdd = self._follow(wanted, self._gap(self.rows(twists), v_dot), named)
         return qdd, v_dot if qdd is wanted else body_accelerations(self.mech, self.poses, twists, qdd)
@@ -314,9 +294,9 @@ class ClosedState:
 
 def closed_state(
     model: Model,
-    q: JointValues,
-    qd: JointValues,
-    qdd: JointValues,
+    q: kinematics.JointValues,
+    qd: kinematics.JointValues,
+    qdd: kinematics.JointValues,
     tolerance: float | None,
     planar: str | None,
     *,
@@ -342,8 +322,8 @@ def closed_state(
     tolerance, planar = rank_tolerance(scene, tolerance), planar or option_of(model, "planar", None)
     stated = stated_state(model, q, qd, closing=closing)
     closed, notes = closed_pose(mech, stated)
-    wanted = acceleration_vector(mech, qdd)
-    motion = JointMotion(mech, closed.q, forward(mech, closed.q), plane_columns(planar))
+    wanted = kinematics.acceleration_vector(mech, qdd)
+    motion = JointMotion(mech, closed.q, kinematics.forward(mech, closed.q), plane_columns(planar))
     still = np.zeros(len(mech.qd_names)), np.zeros((len(mech.bodies), 6))
     if qd is None and qdd is None and not stated.qd.any():
         return ClosedState(
@@ -358,7 +338,7 @@ def closed_state(
 
 def _corrections(mech: Mechanism, what: str, per: str, before: Array, after: Array) -> tuple[str, ...]:
     """Return a note if values had to change from ``before`` (nv,) to ``after`` (nv,) to satisfy the constraints."""
-    units = np.array(rate_units(mech))
+    units = np.array(kinematics.rate_units(mech))
     found = []
     for unit in ("rad/s", "m/s"):
         own = units == unit
@@ -390,8 +370,8 @@ def spring_loads(
 
 def _ends(mech: Mechanism, spring: Spring, q: Array, qd: Array) -> Iterator[Load]:
     """Yield the loads at both ends of a spring, at q (nq,) and qd (nv,)."""
-    poses = forward(mech, q)
-    for i, p, force in spring_forces(mech, spring, poses, body_twists(mech, poses, qd)):
+    poses = kinematics.forward(mech, q)
+    for i, p, force in spring_forces(mech, spring, poses, reduction.body_twists(mech, poses, qd)):
         yield Load(mech.bodies[i].name, force, np.zeros(3), poses.of(i).inverse().apply(p))
 
 
@@ -402,7 +382,7 @@ def _at_joint(mech: Mechanism, spring: JointSpring, q: Array) -> Iterator[Load]:
     pair = joint.pair
     assert pair is not None
     force = spring.force(float(q[mech.q_names.index(spring.joint)]))
-    poses = forward(mech, q)
+    poses = kinematics.forward(mech, q)
     (rows,) = rows_of(mech, (Driver("", pair.name, (pair.kind.free[k - joint.qd.start],)),), poses, q)
     for i, entry in rows.entries:
         if i >= 0:

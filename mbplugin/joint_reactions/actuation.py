@@ -7,27 +7,18 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from mbplugin import joint_reactions
 from mbplugin.arguments import checked
 from mbplugin.constraints.rank import rank_blocks
 from mbplugin.constraints.reduction import tree_motion, velocity_transformation
 from mbplugin.constraints.rows import planar_rows, rows_of
 from mbplugin.errors import BadNumber, BadUsage, UnknownName, suggestion
-from mbplugin.joint_reactions import (
-    ClosedState,
-    JointMotion,
-    Model,
-    closed_state,
-    limited_joints,
-    named_lock,
-)
+from mbplugin.joint_reactions import ClosedState, JointMotion, Model
 from mbplugin.joint_reactions.run import noting_masses
 from mbplugin.joint_reactions.stiffness import applied_to, without_rounding
 from mbplugin.joint_reactions.values import ActuatorForce, ActuatorForces
-from mbplugin.model import ReactionUnit
+from mbplugin.model import JointValues, Lock, ReactionUnit, freedom_name, freedom_of
 from mbplugin.model.brakes import implausible, rate_values, warn_of
-from mbplugin.model.mechanism import Lock
-from mbplugin.model.mechanism.identity import freedom_name, freedom_of
-from mbplugin.model.mechanism.kinematics import JointValues
 from mbplugin.model.scene import LoadLike, PayloadLike, Scene, read_payloads
 from mbplugin.model.spatial import AnyArray, Array, pivot_order, units_of
 from mbplugin.phrases import listed, names_of
@@ -92,7 +83,7 @@ def inverse_dynamics(
     """
     model = standing(model, q, qd, qdd)
     # an empty qdd makes drivers prescribe the motion even without given rates
-    state = closed_state(model, q, qd, {} if qdd is None else qdd, tolerance, planar)
+    state = joint_reactions.closed_state(model, q, qd, {} if qdd is None else qdd, tolerance, planar)
     state = noting_masses(state, model, payload)
     motion = JointMotion(replace(state.mech, drivers=()), state.q, state.motion.poses, state.motion.columns)
     actuators = _Actuators.of(motion, _actuated(state, model, actuated))
@@ -221,9 +212,10 @@ def _actuated(state: ClosedState, model: Model, names: Iterable[str] | None) -> 
     if names is None:
         own = {a.joint for a in model.actuators} if isinstance(model, Scene) else set()
         own |= {driver.joint for driver in mech.drivers}
-        names = [p.name for p in mech.pairs if p.name in own] or limited_joints(mech)
+        names = [p.name for p in mech.pairs if p.name in own] or joint_reactions.limited_joints(mech)
     locks = {
-        lock.name: lock for lock in (named_lock(mech, name, "the actuated joint") for name in names_of(names))
+        lock.name: lock
+        for lock in (joint_reactions.named_lock(mech, name, "the actuated joint") for name in names_of(names))
     }
     if not locks:
         raise BadUsage(

@@ -22,9 +22,7 @@ from scipy.sparse.csgraph import connected_components
 from mbplugin.errors import BadUsage
 from mbplugin.joint_reactions.cones import FEASIBLE, OPTIONS, SOLVED, Cone, Part, Stack, is_large, stacks
 from mbplugin.joint_reactions.statics import System
-from mbplugin.model.mechanism import Driver, Lock
-from mbplugin.model.mechanism.pair import NORMAL, SIDES, TANGENTS
-from mbplugin.model.spatial import AnyArray, Array
+from mbplugin.model import NORMAL, SIDES, TANGENTS, AnyArray, Array, Driver, Lock
 
 #: Digits in which two directions are the same.
 _DIGITS = 12

@@ -18,8 +18,7 @@ from scipy.sparse import block_diag, csr_array, hstack
 
 from mbplugin.errors import BadUsage
 from mbplugin.joint_reactions.simplex import Least, Polyhedra, least, polyhedra
-from mbplugin.model.mechanism.pair import NORMAL
-from mbplugin.model.spatial import AnyArray, Array
+from mbplugin.model import NORMAL, AnyArray, Array
 
 #: Violation of an inequality below this fraction of the largest reaction is rounding.
 FEASIBLE = 1e-9

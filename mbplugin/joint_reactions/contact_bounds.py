@@ -17,11 +17,7 @@ from mbplugin.joint_reactions.bounds import Bounds, Possible, bounds_of, inequal
 from mbplugin.joint_reactions.margins import DIRECTIONS, Standing, require_standing, standing_of
 from mbplugin.joint_reactions.statics import System, balances
 from mbplugin.joint_reactions.stiffness import Applied
-from mbplugin.model.mechanism import Driver, Lock
-from mbplugin.model.mechanism.identity import RowLabel, drive_component, lock_component
-from mbplugin.model.mechanism.pair import Contact
-from mbplugin.model.scene import Load
-from mbplugin.model.spatial import Array
+from mbplugin.model import Array, Contact, Driver, Load, Lock, RowLabel, drive_component, lock_component
 from mbplugin.phrases import listed, one_line_repr
 
 #: A contact does not move below this fraction of √(g ℓ) (velocity) and of g (acceleration):

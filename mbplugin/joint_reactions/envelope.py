@@ -15,11 +15,8 @@ from mbplugin.joint_reactions.flexible import StiffnessLike
 from mbplugin.joint_reactions.run import reactions
 from mbplugin.joint_reactions.sizing import PARTS, Envelope, LargestLoad, LoadKind
 from mbplugin.joint_reactions.values import ComponentReaction, ConstraintReaction, Reactions
-from mbplugin.model import ReactionUnit
-from mbplugin.model.brakes import implausible, warn_of
-from mbplugin.model.mechanism import Mechanism
+from mbplugin.model import Array, Mechanism, ReactionUnit, implausible, units_of, warn_of
 from mbplugin.model.scene import LoadLike, PayloadLike, Scene, mechanism_of, read_payloads
-from mbplugin.model.spatial import Array, units_of
 from mbplugin.phrases import listed
 from mbplugin.readers import ModelSource, model_of
 from mbplugin.readers.motions import MOST_INSTANTS, RecordedMotion, read_motion, require_instants

@@ -33,10 +33,7 @@ from mbplugin.joint_reactions.stiffness_estimate import (
     estimated_sections,
     left_out,
 )
-from mbplugin.model import ReactionSource
-from mbplugin.model.mechanism import Mechanism
-from mbplugin.model.mechanism.pair import Pair, RowKind
-from mbplugin.model.scene import Scene, Stiffness
+from mbplugin.model import Mechanism, Pair, ReactionSource, RowKind, Scene, Stiffness
 from mbplugin.model.spatial import COMPONENTS, AnyArray, Array
 
 #: Relative size below which a flexibility is rounding.

@@ -10,24 +10,16 @@ from pathlib import Path
 import numpy as np
 
 from mbplugin.analysis.many_poses import PoseAnalyses, analyze_poses
+from mbplugin.constraints import many_poses
 from mbplugin.constraints.closure import CONVERGED
-from mbplugin.constraints.many_poses import (
-    RowsAtPoses,
-    WholeTree,
-    characteristic_lengths,
-    gaps_at_poses,
-    rows_at_poses,
-)
 from mbplugin.dynamics import load_wrench
 from mbplugin.errors import BadUsage, MbPluginError, UnknownName, suggestion
 from mbplugin.joint_reactions import ClosedState, Model, closed_state, spring_loads, with_held
 from mbplugin.joint_reactions.statics import require_balance
 from mbplugin.joint_reactions.stiffness import applied_to, held_under, lock_label, without_rounding
 from mbplugin.joint_reactions.values import Reactions
-from mbplugin.model.mechanism import Lock, Mechanism
-from mbplugin.model.mechanism.identity import RowLabel
+from mbplugin.model import Lock, Mechanism, Pair, RowLabel
 from mbplugin.model.mechanism.kinematics import JointValues, acceleration_vector, is_batch, states
-from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.scene import (
     Load,
     LoadLike,
@@ -120,15 +112,15 @@ class PoseReactions:
         if pair is None:
             remedy = suggestion(name, tuple(self.mechanism.pair_by_name))
             raise UnknownName(f"there is no pair {name!r}", remedy=remedy)
-        (rows,) = rows_at_poses(self._whole, [pair])
+        (rows,) = many_poses.rows_at_poses(self._whole, [pair])
         L = _rows_at_joint(self._whole, pair, rows)
         at = [k for k, label in enumerate(self.labels) if label.constraint == name]
         parts = np.where(np.abs(L) > _ACTS, L * self.values[:, at, None], 0.0)
         return np.asarray(parts.sum(axis=1))
 
     @cached_property
-    def _whole(self) -> WholeTree:
-        return WholeTree(self.mechanism, self.q)
+    def _whole(self) -> many_poses.WholeTree:
+        return many_poses.WholeTree(self.mechanism, self.q)
 
     def save(self, path: str | Path) -> None:
         """Write arrays and labels to an ``.npz`` file.
@@ -144,7 +136,7 @@ class PoseReactions:
         np.savez_compressed(path, **arrays, labels=[".".join(label) for label in self.labels])
 
 
-def _rows_at_joint(whole: WholeTree, pair: Pair, rows: RowsAtPoses) -> Array:
+def _rows_at_joint(whole: many_poses.WholeTree, pair: Pair, rows: many_poses.RowsAtPoses) -> Array:
     """Return rows (n, k, 6) of a pair on its relative twist at the origin of S, axes of P."""
     index, K = whole.mech.body_index, len(whole.Q)
     a, b = index[pair.body_a], index[pair.body_b]
@@ -199,7 +191,7 @@ def reactions_at_poses(
     Q, Qd, Qdd = _consistent(model, Q, Qd, Qdd, first.tolerance, still)
 
     held_mech = with_held(mech, locks)
-    whole = WholeTree(mech, Q)
+    whole = many_poses.WholeTree(mech, Q)
     missing = _missing(
         whole, Qd, Qdd, _read_loads(model, loads), _read_payloads(model, payload), _springs(model)
     )
@@ -306,7 +298,7 @@ def _consistent(
     Those that do not as given are those that :func:`closed_state` makes of them.
     """
     mech = mechanism_of(model)
-    gaps, length = gaps_at_poses(mech, Q)
+    gaps, length = many_poses.gaps_at_poses(mech, Q)
     wrong = gaps > CONVERGED * length
     if not still:
         wrong |= _contradicts(mech, Q, Qd, Qdd)
@@ -323,9 +315,9 @@ def _contradicts(mech: Mechanism, Q: Array, Qd: Array, Qdd: Array) -> AnyArray:
     out = np.zeros(len(Q), dtype=bool)
     if not closing:
         return out
-    whole = WholeTree(mech, Q)
+    whole = many_poses.WholeTree(mech, Q)
     v, v_dot = whole.twists(Qd), _accelerations(whole, Qd, Qdd)
-    for r in rows_at_poses(whole, closing, Qd):
+    for r in many_poses.rows_at_poses(whole, closing, Qd):
         for wanted, given in ((-r.rows.b, v), (r.Gamma, v_dot)):
             parts = [(entry @ given[:, i, :, None])[..., 0] for i, entry in r.entries]
             size = sum((np.abs(part) for part in parts), np.abs(wanted) + np.zeros_like(r.Gamma))
@@ -334,7 +326,7 @@ def _contradicts(mech: Mechanism, Q: Array, Qd: Array, Qdd: Array) -> AnyArray:
     return out
 
 
-def _accelerations(whole: WholeTree, Qd: Array, Qdd: Array) -> Array:
+def _accelerations(whole: many_poses.WholeTree, Qd: Array, Qdd: Array) -> Array:
     """Return v̇ (n, N, 6) of all bodies at their centres of mass, for Qd (n, nv) and Qdd (n, nv)."""
     nu, a = whole.motion(Qd)
     a = a + whole.spread(Qdd)
@@ -344,7 +336,7 @@ def _accelerations(whole: WholeTree, Qd: Array, Qdd: Array) -> Array:
 
 
 def _missing(
-    whole: WholeTree,
+    whole: many_poses.WholeTree,
     Qd: Array,
     Qdd: Array,
     loads: Sequence[Load],
@@ -389,9 +381,9 @@ def _multipliers(mech: Mechanism, Q: Array, missing: Array, verdict: PoseAnalyse
 
     The least-norm solution of Cᵀλ = ``missing`` (n, N, 6) at Q (n, nq), whose unique rows are those of every solution.
     """
-    whole = WholeTree(mech, Q)
-    rows = rows_at_poses(whole, tuple(mech.constraints()))
-    length = characteristic_lengths(rows, whole.p_WC, mech)
+    whole = many_poses.WholeTree(mech, Q)
+    rows = many_poses.rows_at_poses(whole, tuple(mech.constraints()))
+    length = many_poses.characteristic_lengths(rows, whole.p_WC, mech)
     n, N = len(Q), len(mech.bodies)
     C, scale, start = np.zeros((n, len(verdict.labels), N, 6)), np.zeros((n, len(verdict.labels))), 0
     for r in rows:

@@ -11,8 +11,7 @@ from mbplugin.errors import BadUsage
 from mbplugin.joint_reactions.bounds import Inequalities, Possible
 from mbplugin.joint_reactions.cones import FEASIBLE, PRICED
 from mbplugin.joint_reactions.statics import System
-from mbplugin.model.mechanism.pair import LARGEST_FRICTION, NORMAL, SIDES
-from mbplugin.model.spatial import Array
+from mbplugin.model import LARGEST_FRICTION, NORMAL, SIDES, Array
 from mbplugin.phrases import listed
 
 #: Directions of the sideways load whose reserve is computed.

@@ -25,11 +25,7 @@ from mbplugin.joint_reactions.misfit_response import (
 )
 from mbplugin.joint_reactions.statics import build_system
 from mbplugin.joint_reactions.stiffness import applied_to
-from mbplugin.model import CoordinateUnit, ReactionUnit
-from mbplugin.model.mechanism import Mechanism
-from mbplugin.model.mechanism.kinematics import JointValues
-from mbplugin.model.scene import Scene
-from mbplugin.model.spatial import Array
+from mbplugin.model import Array, CoordinateUnit, JointValues, Mechanism, ReactionUnit, Scene
 from mbplugin.readers import ModelSource, model_of
 
 if TYPE_CHECKING:

@@ -12,17 +12,14 @@ import numpy as np
 from scipy.sparse import csr_array, diags_array
 from scipy.sparse.csgraph import connected_components
 
+from mbplugin.choices import LARGEST, CoordinateUnit, ReactionSource, ReactionUnit
 from mbplugin.errors import BadNumber, BadUsage, UnknownName, suggestion
 from mbplugin.joint_reactions import ClosedState
 from mbplugin.joint_reactions.flexible import Flexible, row_sources
 from mbplugin.joint_reactions.statics import System
 from mbplugin.joint_reactions.stiffness import MissingStiffness, missing_stiffness
 from mbplugin.joint_reactions.stiffness_estimate import Estimate
-from mbplugin.model import CoordinateUnit, ReactionSource, ReactionUnit
-from mbplugin.model.brake_law import LARGEST
-from mbplugin.model.mechanism import Mechanism
-from mbplugin.model.mechanism.identity import RowLabel
-from mbplugin.model.spatial import AnyArray, Array
+from mbplugin.model import AnyArray, Array, Mechanism, RowLabel
 from mbplugin.phrases import counted, one_line
 from mbplugin.rendering import Result
 

@@ -11,27 +11,15 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 from scipy.sparse import diags_array
 
-from mbplugin.analysis.uniqueness import (
-    ConstraintVerdict,
-    Directions,
-    joint_place,
-    open_directions,
-    rows_in_world,
-    unit_wrenches,
-)
+from mbplugin.analysis import uniqueness
+from mbplugin.analysis.uniqueness import ConstraintVerdict, Directions
 from mbplugin.arguments import checked
 from mbplugin.constraints.rows import Rows, plane_columns
 from mbplugin.constraints.sparse_qr import strip_of
 from mbplugin.errors import BadNumber, BadUsage, MbPluginError
-from mbplugin.joint_reactions import ClosedState, Model, closed_state
+from mbplugin.joint_reactions import ClosedState, Model, closed_state, contact_bounds, statics
 from mbplugin.joint_reactions.bounds import Bounds
-from mbplugin.joint_reactions.contact_bounds import (
-    NOT_BOUNDED,
-    Bounded,
-    ContactState,
-    bounded,
-    contact_states,
-)
+from mbplugin.joint_reactions.contact_bounds import Bounded, ContactState
 from mbplugin.joint_reactions.flexible import (
     Flexible,
     Resolution,
@@ -41,18 +29,7 @@ from mbplugin.joint_reactions.flexible import (
     row_sources,
 )
 from mbplugin.joint_reactions.misfit_response import MisfitResponse, budget, deviations, response_of
-from mbplugin.joint_reactions.statics import (
-    Balance,
-    System,
-    balances,
-    build_system,
-    families,
-    joint_point,
-    joint_rows,
-    null_directions,
-    require_balance,
-    sharing,
-)
+from mbplugin.joint_reactions.statics import Balance, System
 from mbplugin.joint_reactions.stiffness import (
     acting_point,
     applied_to,
@@ -63,21 +40,10 @@ from mbplugin.joint_reactions.stiffness import (
     without_rounding,
 )
 from mbplugin.joint_reactions.values import ComponentReaction, ConstraintReaction, Reactions, WorldWrench
-from mbplugin.model import ReactionSource
+from mbplugin.model import Array, Contact, Pair, ReactionSource, RowLabel, shift_rows
 from mbplugin.model.brakes import implausible, warn_of, weightless
-from mbplugin.model.mechanism import Constraint, Coupling, Lock
-from mbplugin.model.mechanism.identity import RowLabel
-from mbplugin.model.mechanism.kinematics import (
-    JointValues,
-    NamedNumbers,
-    first_of,
-    forward,
-    is_batch,
-    limits_of,
-    misfit_dimension,
-    numbers,
-)
-from mbplugin.model.mechanism.pair import Contact, Pair
+from mbplugin.model.mechanism import Constraint, Coupling, Lock, kinematics
+from mbplugin.model.mechanism.kinematics import JointValues, NamedNumbers
 from mbplugin.model.scene import (
     LoadLike,
     PayloadLike,
@@ -87,7 +53,6 @@ from mbplugin.model.scene import (
     read_misfit,
     replaced_payloads,
 )
-from mbplugin.model.spatial import Array, shift_rows
 from mbplugin.phrases import listed, names_of
 from mbplugin.readers import ModelSource, contacts_in, model_of, resting
 from mbplugin.readers.contact_points import compare_points, require_different
@@ -248,11 +213,11 @@ def reactions(
     CannotClose
         A loop cannot be closed.
     """
-    if is_batch(q) or is_batch(qd) or is_batch(qdd):
+    if kinematics.is_batch(q) or kinematics.is_batch(qd) or kinematics.is_batch(qdd):
         # few callers need it
         from mbplugin.joint_reactions.many_poses import reactions_at_poses
 
-        source = standing(model, *(first_of(values) for values in (q, qd, qdd)))
+        source = standing(model, *(kinematics.first_of(values) for values in (q, qd, qdd)))
         options = {"stiffness": stiffness, "contacts": contacts, "stance": stance, "friction": friction}
         options |= {"misfit": misfit, "misfit_sigma": misfit_sigma, "limits": limits, "estimate": estimate}
         require_rigid(source, {**options, "planar": planar or option_of(source, "planar", None)})
@@ -305,15 +270,22 @@ def reactions(
     if ground is None:
         require_stance_for(friction)
     asked = StiffnessRequest(stiffness, False if seen and estimate is None else estimate, material)
-    require_balance(system, found, state.tolerance, state.at_rest)
-    gap_of, sigma_of = numbers(misfit, misfit_dimension), numbers(misfit_sigma, misfit_dimension)
-    tolerances = stated_tolerances(model, gap_of, sigma_of, numbers(limits, limits_of(state.mech)))
+    statics.require_balance(system, found, state.tolerance, state.at_rest)
+    gap_of, sigma_of = (
+        kinematics.numbers(misfit, kinematics.misfit_dimension),
+        kinematics.numbers(misfit_sigma, kinematics.misfit_dimension),
+    )
+    tolerances = stated_tolerances(
+        model, gap_of, sigma_of, kinematics.numbers(limits, kinematics.limits_of(state.mech))
+    )
     gaps = system.scale * read_misfit(system.labels, tolerances.misfit)
     sigma = read_misfit(system.labels, tolerances.sigma, "standard deviation of the misfit")
     flexible = flexible_model(system, model, found.multipliers, applied, gaps, asked)
     clean = without_rounding(flexible.resolution.multipliers)
     flexible = replace(flexible, resolution=replace(flexible.resolution, multipliers=clean))
-    limited = bounded(system, found.multipliers, applied, (*held, *assumed), applied.stated, state.tolerance)
+    limited = contact_bounds.bounded(
+        system, found.multipliers, applied, (*held, *assumed), applied.stated, state.tolerance
+    )
     made = collect(state, system, (*held, *assumed), found, flexible, limited)
     notes = (*made.notes, *(ground.notes if ground else ()))
     made = replace(
@@ -410,7 +382,7 @@ def touching(
     state: ClosedState, contacts: tuple[Contact, ...]
 ) -> tuple[ClosedState, tuple[ContactState, ...]]:
     """Return a state with the contacts that carry force, and the states of all contacts."""
-    carrying, seen = contact_states(state, contacts)
+    carrying, seen = contact_bounds.contact_states(state, contacts)
     return replace(state, mech=replace(state.mech, contacts=carrying)), seen
 
 
@@ -423,7 +395,7 @@ def collect(
     held: Sequence[Lock],
     found: Balance,
     flexible: Flexible,
-    limited: Bounded = NOT_BOUNDED,
+    limited: Bounded = contact_bounds.NOT_BOUNDED,
 ) -> Reactions:
     """Return the reactions of all constraints, with the source of each value."""
     bounds = limited.bounds
@@ -449,7 +421,7 @@ def collect(
         degree_of_redundancy=system.degree_of_redundancy,
         held=tuple(labels.values()),
         constraints=made,
-        families=families(system, found.multipliers),
+        families=statics.families(system, found.multipliers),
         unresolved=tuple(label for label, s in zip(system.labels, source, strict=True) if s is None),
         stated=tuple(e.name for e in flexible.stated),
         estimated=flexible.estimates,
@@ -514,11 +486,11 @@ def _constraint(
         reaction=verdict.reaction,
         # the verdicts here have a dimension for every constraint
         indeterminate_dim=verdict.indeterminate_dim or 0,
-        point=None if pair is None else joint_point(system, pair),
-        wrench=None if pair is None else _wrench(joint_rows(system, pair, rows), known),
+        point=None if pair is None else statics.joint_point(system, pair),
+        wrench=None if pair is None else _wrench(statics.joint_rows(system, pair, rows), known),
         components=components,
-        directions=null_directions(system, verdict.name),
-        shared_with=sharing(system, verdict.name),
+        directions=statics.null_directions(system, verdict.name),
+        shared_with=statics.sharing(system, verdict.name),
         R_WJ=joint_axes(system, constraint),
         world=world_wrench(system, constraint, rows, resolution, sources),
         open_force=open_force,
@@ -564,8 +536,8 @@ def world_rows(system: System, constraint: Constraint, rows: Rows) -> tuple[str,
     joints = joints_of(system.mech, constraint)
     if joints:
         (pair,) = joints
-        point, _ = joint_place(system.mech, system.poses, pair)
-        return pair.body_b, point, rows_in_world(system.mech, system.poses, pair, rows)
+        point, _ = uniqueness.joint_place(system.mech, system.poses, pair)
+        return pair.body_b, point, uniqueness.rows_in_world(system.mech, system.poses, pair, rows)
     # the last entry is that of the successor
     body, entry = rows.entries[-1]
     point = acting_point(system, constraint, body)
@@ -577,7 +549,7 @@ def joint_axes(system: System, constraint: Constraint) -> Array | None:
     joints = joints_of(system.mech, constraint)
     if isinstance(constraint, Coupling) or not joints:
         return None
-    return joint_place(system.mech, system.poses, joints[0])[1]
+    return uniqueness.joint_place(system.mech, system.poses, joints[0])[1]
 
 
 def world_wrench(
@@ -600,7 +572,7 @@ def world_wrench(
     body, point, L = found
     at = system.slices[constraint.name]
     wrench = L.T @ (system.scale * resolution.multipliers)[at]
-    sized = unit_wrenches(L, system.scale[at], system.length)
+    sized = uniqueness.unit_wrenches(L, system.scale[at], system.length)
     limit = _SUMS * max(float(system.zero[at].max()), 1e-8)
     wrench[np.linalg.norm(sized @ strip_of(resolution.open, at).values, axis=1) > limit] = np.nan
     rigid = np.linalg.norm(sized @ system.stress(at).values, axis=1) <= limit
@@ -626,9 +598,9 @@ def open_in(
     at = system.slices[constraint.name]
     if system.unique[at].all():
         return (), ()
-    L = rows_in_world(system.mech, system.poses, constraint, rows)
-    stresses = unit_wrenches(L, system.scale[at], system.length) @ system.stress(at).values
-    return open_directions(stresses, float(system.zero[at].max()))
+    L = uniqueness.rows_in_world(system.mech, system.poses, constraint, rows)
+    stresses = uniqueness.unit_wrenches(L, system.scale[at], system.length) @ system.stress(at).values
+    return uniqueness.open_directions(stresses, float(system.zero[at].max()))
 
 
 # Linear map from a wrench on a body to the joint reactions that the rigid model determines.
@@ -664,14 +636,14 @@ def load_response(result: Reactions, q: Array | None = None) -> LoadResponse:
     """
     mech = result.mechanism
     q = result.q if q is None else q
-    poses = forward(mech, q)
+    poses = kinematics.forward(mech, q)
     columns = plane_columns(result.planar)
-    system = build_system(mech, q, poses, columns, result.tolerance)
+    system = statics.build_system(mech, q, poses, columns, result.tolerance)
     unique = np.flatnonzero(system.unique)
     count = len(mech.bodies)
     matrix, carried = np.zeros((count, len(unique), 6)), np.ones(count, dtype=bool)
     places = [(body, k) for body in range(count) for k in columns]
-    for (body, k), found in zip(places, balances(system, _unit_loads(count, places)), strict=True):
+    for (body, k), found in zip(places, statics.balances(system, _unit_loads(count, places)), strict=True):
         carried[body] &= found.share <= result.tolerance
         matrix[body, :, k] = (system.scale * found.multipliers)[unique]
     return LoadResponse(

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mbplugin.model.spatial import AnyArray, Array
+from mbplugin.model import AnyArray, Array
 
 #: Reduced costs above minus this are not negative; costs are of unit size.
 _OPTIMAL = 1e-10

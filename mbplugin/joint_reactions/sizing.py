@@ -10,9 +10,7 @@ from typing import Literal, get_args
 
 from mbplugin.csv_tables import write_csv
 from mbplugin.errors import UnknownName, suggestion
-from mbplugin.model import ReactionUnit
-from mbplugin.model.mechanism import Mechanism
-from mbplugin.model.spatial import Array
+from mbplugin.model import Array, Mechanism, ReactionUnit
 from mbplugin.phrases import counted, one_line, one_line_repr
 from mbplugin.rendering import Result
 

@@ -29,11 +29,8 @@ from mbplugin.constraints.reduction import characteristic_length, row_scale
 from mbplugin.constraints.rows import Rows, all_rows, planar_rows, rows_of
 from mbplugin.constraints.sparse_qr import Strip, strip_of
 from mbplugin.errors import BadUsage
-from mbplugin.model import ReactionUnit
+from mbplugin.model import BodyPoses, Pair, ReactionUnit, RowLabel, coordinates_of, freedom_name
 from mbplugin.model.mechanism import Constraint, Driver, Mechanism
-from mbplugin.model.mechanism.identity import RowLabel, freedom_name
-from mbplugin.model.mechanism.kinematics import BodyPoses, coordinates_of
-from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import AnyArray, Array, units_of
 from mbplugin.phrases import listed, one_line_repr
 from mbplugin.readers.standing import feet

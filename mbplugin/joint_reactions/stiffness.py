@@ -16,17 +16,8 @@ from mbplugin.joint_reactions import (
     held_joints,
     one_for_each,
     spring_loads,
+    statics,
     with_held,
-)
-from mbplugin.joint_reactions.statics import (
-    Balance,
-    System,
-    balance,
-    build_system,
-    joint_motion,
-    joint_point,
-    joint_rows,
-    yielding_rates,
 )
 from mbplugin.joint_reactions.stiffness_estimate import (
     Layout,
@@ -37,11 +28,9 @@ from mbplugin.joint_reactions.stiffness_estimate import (
     lay_out,
     move_wrench,
 )
+from mbplugin.model import COMPONENTS, AnyArray, Array, Contact, Pair, RowKind, shift_rows, welded_bodies
 from mbplugin.model.mechanism import WORLD, Constraint, Coupling, Driver, Lock, Mechanism, Rolling
-from mbplugin.model.mechanism.kinematics import welded_bodies
-from mbplugin.model.mechanism.pair import Contact, Pair, RowKind
 from mbplugin.model.scene import Load, LoadLike, Payload, PayloadLike, Scene, read_loads, read_payloads
-from mbplugin.model.spatial import COMPONENTS, AnyArray, Array, shift_rows
 
 # Coverage: reactions for which the stated stiffness is complete, so that it may determine them.
 #
@@ -88,12 +77,12 @@ class Coverage:
     uncovered: AnyArray
     lacking: dict[str, tuple[str, ...]]
 
-    def groups(self, system: System) -> set[int]:
+    def groups(self, system: statics.System) -> set[int]:
         """Return the groups of rows that share self-stresses, of which some act on parts without stiffness."""
         return {*system.stress_groups[self.uncovered].tolist()}
 
 
-def coverage(system: System, elements: Sequence[Element]) -> Coverage:
+def coverage(system: statics.System, elements: Sequence[Element]) -> Coverage:
     """Return the non-unique reactions that do not act on flexible bodies or in flexible joints only.
 
     Parameters
@@ -120,7 +109,7 @@ def coverage(system: System, elements: Sequence[Element]) -> Coverage:
     return Coverage(uncovered, lacking)
 
 
-def missing_stiffness(system: System, covered: Coverage, determined: AnyArray) -> MissingStiffness:
+def missing_stiffness(system: statics.System, covered: Coverage, determined: AnyArray) -> MissingStiffness:
     """Return the missing stiffness for the reactions that are not ``determined`` (m,).
 
     If all reactions of a self-stress are covered but it still deforms no element, all parts that it loads are named.
@@ -161,7 +150,7 @@ def _ends(joints: Sequence[Pair], verdict: ConstraintVerdict) -> set[str]:
     return {body for pair in joints for body in pair.bodies} or {verdict.body_b}
 
 
-def _exempt(system: System) -> set[str]:
+def _exempt(system: statics.System) -> set[str]:
     """Return the bodies that cannot bend: the ground, bodies welded to it, and those attached at one point only."""
     pairs = system.mech.pair_by_name
     tying = {r.constraint for r in system.rows if r.components and r.constraint in pairs}
@@ -240,7 +229,7 @@ class Applied:
         return found
 
 
-def pair_element(system: System, pair: Pair, flexibility: Array) -> Element | None:
+def pair_element(system: statics.System, pair: Pair, flexibility: Array) -> Element | None:
     """Return the element of a pair with a ``flexibility`` (6, 6), F below; None if it is rigid.
 
     The rows open by L F Lᵀ λ, with the rows L in axes of P at the origin of S.
@@ -249,7 +238,7 @@ def pair_element(system: System, pair: Pair, flexibility: Array) -> Element | No
     rows = system.rows_by_name[pair.name]
     if not flexibility.any() or not rows.components:
         return None
-    L = joint_rows(system, pair, rows)
+    L = statics.joint_rows(system, pair, rows)
     for k, component in enumerate(rows.components):
         if pair.kind.row_kind(component) is RowKind.CROSSED:
             # stiffness is stated for the row itself
@@ -278,7 +267,7 @@ class Attachments:
     points: Array
 
 
-def attachments(system: System, body: int) -> Attachments:
+def attachments(system: statics.System, body: int) -> Attachments:
     """Return the attachments of a body's constraints."""
     rows: list[int] = []
     W: list[Array] = [np.zeros((0, 6))]
@@ -295,20 +284,20 @@ def attachments(system: System, body: int) -> Attachments:
     return Attachments(np.array(rows, dtype=int), np.vstack(W), np.array(points).reshape(-1, 3))
 
 
-def acting_point(system: System, constraint: Constraint, body: int) -> Array:
+def acting_point(system: statics.System, constraint: Constraint, body: int) -> Array:
     """Return the point (3,) in the world, m, at which a constraint acts; drives, locks and couplings act at a pair."""
     pairs = system.mech.pair_by_name
     name = system.mech.bodies[body].name
     match constraint:
         case Pair():
-            return joint_point(system, constraint)
+            return statics.joint_point(system, constraint)
         case Driver():
-            return joint_point(system, pairs[constraint.joint])
+            return statics.joint_point(system, pairs[constraint.joint])
         case Lock():
-            return joint_point(system, pairs[constraint.joint])
+            return statics.joint_point(system, pairs[constraint.joint])
         case Coupling():
             touching = (pairs[term.joint] for term in constraint.terms)
-            return joint_point(system, next(p for p in touching if name in (p.body_a, p.body_b)))
+            return statics.joint_point(system, next(p for p in touching if name in (p.body_a, p.body_b)))
         case Rolling():
             return system.poses.of(body).apply(constraint.center)
         case Contact():
@@ -317,7 +306,7 @@ def acting_point(system: System, constraint: Constraint, body: int) -> Array:
             return system.poses.of(body).apply(constraint.point)
 
 
-def frame_of(system: System, body: int, at: Attachments) -> tuple[Layout, list[int]] | None:
+def frame_of(system: statics.System, body: int, at: Attachments) -> tuple[Layout, list[int]] | None:
     """Return the frame of a body and the node of each of its rows; None if it cannot bend."""
     if not len(at.points):
         return None
@@ -328,7 +317,7 @@ def frame_of(system: System, body: int, at: Attachments) -> tuple[Layout, list[i
 
 
 def body_element(
-    system: System, body: int, sections: Sequence[Section] | Section, applied: Applied, source: str
+    system: statics.System, body: int, sections: Sequence[Section] | Section, applied: Applied, source: str
 ) -> Element | None:
     """Return the element of a body that bends; None if it has fewer than two attachment points."""
     at = attachments(system, body)
@@ -350,7 +339,7 @@ def body_element(
 
 
 def _loaded(
-    system: System, body: int, layout: Layout, line_load: Array, applied: Applied
+    system: statics.System, body: int, layout: Layout, line_load: Array, applied: Applied
 ) -> tuple[Layout, list[tuple[int, Array]]]:
     """Return the frame with a node at every load, and the wrenches at these nodes.
 
@@ -372,7 +361,7 @@ def _loaded(
 
 
 def stated_elements(
-    system: System, pairs: Mapping[str, Array], sections: Mapping[str, Section], applied: Applied
+    system: statics.System, pairs: Mapping[str, Array], sections: Mapping[str, Section], applied: Applied
 ) -> list[Element]:
     """Return the elements of the stated stiffness."""
     found = [pair_element(system, system.mech.pair_by_name[n], F) for n, F in pairs.items()]
@@ -403,7 +392,7 @@ def applied_to(
 
 def held_under(
     state: ClosedState, model: Model, applied: Applied, hold: Iterable[str] | None
-) -> tuple[tuple[Lock, ...], tuple[Lock, ...], System, Balance]:
+) -> tuple[tuple[Lock, ...], tuple[Lock, ...], statics.System, statics.Balance]:
     """Return the held joints, those assumed to be held, the system with both, and the balance of the loads.
 
     If the caller does not specify held joints, joints without a drive that the loads move are assumed to be held,
@@ -411,18 +400,20 @@ def held_under(
     """
     missing = applied.equations.missing(applied.accelerations)
 
-    def with_locks(locks: Sequence[Lock]) -> tuple[System, Balance]:
+    def with_locks(locks: Sequence[Lock]) -> tuple[statics.System, statics.Balance]:
         mech = with_held(state.mech, locks)
-        system = build_system(mech, state.q, state.motion.poses, state.motion.columns, state.tolerance)
-        return system, balance(system, missing)
+        system = statics.build_system(
+            mech, state.q, state.motion.poses, state.motion.columns, state.tolerance
+        )
+        return system, statics.balance(system, missing)
 
     held = held_joints(state.motion, hold, _actuated(model), state.tolerance)
     system, found = with_locks(held)
     assumed: tuple[Lock, ...] = ()
     trial = system, found
     while hold is None and trial[1].share > state.tolerance:
-        moving = {name for name, _, _ in joint_motion(trial[0].mech, trial[0], trial[1].rest)}
-        yielding = yielding_rates(trial[0])
+        moving = {name for name, _, _ in statics.joint_motion(trial[0].mech, trial[0], trial[1].rest)}
+        yielding = statics.yielding_rates(trial[0])
         # a loop that is free to first order only has no finite reactions, even if further joints are held
         moved = set() if yielding and yielding >= moving & {*state.mech.qd_names} else moving - yielding
         more = held_besides(state.motion, (*held, *assumed), moved, state.tolerance)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbplugin.errors import BadUsage
-from mbplugin.model.scene import Request, Shape
+from mbplugin.model import Request, Shape
 from mbplugin.model.spatial import AnyArray, Array, Pose, cross, make_read_only, shift_rows, shift_twists
 from mbplugin.phrases import one_line_repr
 from mbplugin.readers.meshes import UnusableMesh, mesh_path, read_mesh

@@ -10,6 +10,7 @@ import numpy as np
 
 from mbplugin.analysis.uniqueness import Directions, joint_place, unit_wrenches
 from mbplugin.arguments import checked
+from mbplugin.choices import Axes, ConstraintKind, ReactionSource, ReactionUnit, Uniqueness
 from mbplugin.constraints.rows import planar_rows, rows_of
 from mbplugin.constraints.sparse_qr import Strip, added
 from mbplugin.errors import BadUsage, UnknownName, suggestion
@@ -21,12 +22,8 @@ from mbplugin.joint_reactions.sizing import Envelope
 from mbplugin.joint_reactions.statics import Family, NullDirection, System, build_system, rows_at_joint
 from mbplugin.joint_reactions.stiffness import NOTHING_MISSING, MissingStiffness
 from mbplugin.joint_reactions.stiffness_estimate import Estimate
-from mbplugin.model import Axes, ConstraintKind, ReactionSource, ReactionUnit, Uniqueness
-from mbplugin.model.mechanism import Constraint, Coupling, Driver, Lock, Mechanism
-from mbplugin.model.mechanism.identity import RowLabel
-from mbplugin.model.mechanism.kinematics import JointValues
-from mbplugin.model.mechanism.pair import Pair
-from mbplugin.model.spatial import COMPONENTS, AnyArray, Array
+from mbplugin.model import COMPONENTS, AnyArray, Array, JointValues, Pair, RowLabel
+from mbplugin.model.mechanism import Coupling, Driver, Lock, Mechanism
 from mbplugin.phrases import counted, one_line, one_line_repr
 from mbplugin.readers import ModelSource
 from mbplugin.readers.standing import Stance, standing
@@ -188,7 +185,9 @@ def acting_rows(system: System, pair: Pair) -> Iterator[tuple[slice, Array]]:
             for term in constraint.terms:
                 if term.joint == pair.name:
                     yield at, term.coefficient * _freedom_row(system, pair, term.freedom)
-        elif rows.components and (constraint is pair or _drives(constraint, pair)):
+        elif rows.components and (
+            constraint is pair or (isinstance(constraint, Driver | Lock) and constraint.joint == pair.name)
+        ):
             yield at, rows_at_joint(system.mech, system.poses, pair, rows)
 
 
@@ -208,10 +207,6 @@ def unique_axes(system: System, pair: Pair, R_AP: Array) -> AnyArray:
         zero = max(zero, float(system.zero[at].max(initial=0.0)))
     turned = np.kron(np.eye(2), R_AP) @ added(parts).values
     return np.asarray(np.linalg.norm(turned, axis=1) <= _SUMS * zero)
-
-
-def _drives(constraint: Constraint, pair: Pair) -> bool:
-    return isinstance(constraint, Driver | Lock) and constraint.joint == pair.name
 
 
 def _freedom_row(system: System, pair: Pair, freedom: str) -> Array:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from fnmatch import fnmatchcase
 from typing import Any
 
 from mbplugin.linter.rule import Finding, Selection, Severity
-from mbplugin.model import Simulator
-from mbplugin.model.brake_law import SI, Units
+from mbplugin.model import SI, Simulator, Units
+from mbplugin.phrases import dataclass
 from mbplugin.readers.paths import real_path
 
 DEFAULT = "default"

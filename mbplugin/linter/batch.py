@@ -26,12 +26,7 @@ from mbplugin.linter.rule import Finding, find_rule
 from mbplugin.linter.run import FRAGMENT, Report, by_severity, finding_of, lint, suppress, unused
 from mbplugin.linter.targets import NAME, SHARED_NAME, Target, files_below
 from mbplugin.phrases import listed
-from mbplugin.processes.foreign import (
-    cores,
-    load_data,
-    require_possible,
-    rules_are_announced,
-)
+from mbplugin.processes import foreign
 from mbplugin.processes.supervised import Deadline
 from mbplugin.readers.meshes import mesh_paths
 from mbplugin.readers.paths import package_of, real_path, search_folders
@@ -86,7 +81,7 @@ class Kept:
         if not key:
             return None
         try:
-            kept = load_data(read_bounded(self.folder / key, _LONGEST), _LATER)
+            kept = foreign.load_data(read_bounded(self.folder / key, _LONGEST), _LATER)
             unchanged = all(_is_unchanged(*file) for file in kept["files"])
             return kept["report"] if unchanged and isinstance(kept["report"], Report) else None
         # no entry, a truncated one, or one of another version
@@ -108,7 +103,7 @@ def kept_reports(targets: Sequence[Target], options: Mapping[str, Any]) -> Kept 
     Rules of other distributions may depend on anything, and so may what a foreign program reads.
     """
     root = cache_root()
-    if os.environ.get(OFF) or root is None or rules_are_announced():
+    if os.environ.get(OFF) or root is None or foreign.rules_are_announced():
         return None
     folder = root / "mbplugin" / "reports"
     if not private_folder(folder, "reports are"):
@@ -372,10 +367,11 @@ def with_unused_ignores(reports: Sequence[Report], targets: Sequence[Target]) ->
 
 def unused_ignores(target: Target, reports: Sequence[Report]) -> Iterator[Finding]:
     """Yield findings for the ignores of a target's configuration that match nothing in the reports."""
-    settings, rule = target.settings, find_rule(UNUSED)
-    if not settings.selection.includes(rule):
+    settings, left = target.settings, unused(target.settings.ignores, reports)
+    # a run in which every report is kept imports no rules
+    if not left or not settings.selection.includes(rule := find_rule(UNUSED)):
         return
-    for ignore in unused(settings.ignores, reports):
+    for ignore in left:
         if settings.selection.includes(find_rule(ignore.rule)):
             yield replace(
                 rule.finding(
@@ -442,7 +438,9 @@ def _linted(
     elsewhere: Work,
 ) -> Iterator[Report]:
     """Yield the reports of files in order, each linted ``here`` or, with several processes, ``elsewhere``."""
-    workers = require_possible(jobs) if jobs else min(cores(), len(targets) // _FILES_PER_PROCESS)
+    workers = (
+        foreign.require_possible(jobs) if jobs else min(foreign.cores(), len(targets) // _FILES_PER_PROCESS)
+    )
     if sys.platform == "win32":
         workers = min(workers, _MOST_ON_WINDOWS)
     if workers >= 2 and len(targets) > 1:

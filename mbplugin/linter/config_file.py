@@ -14,8 +14,7 @@ from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, Validatio
 from mbplugin.errors import BadUsage, suggestion
 from mbplugin.linter import Ignore, Settings
 from mbplugin.linter.run import known_codes, rule_code
-from mbplugin.model import Simulator
-from mbplugin.model.brake_law import Units
+from mbplugin.model import Simulator, Units
 from mbplugin.readers.paths import real_path
 from mbplugin.readers.scene_file import TOML_HEADER
 

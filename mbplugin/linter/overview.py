@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from mbplugin.linter.rule import SEVERITIES, Finding, Severity
-from mbplugin.model.mechanism import WORLD, base_sentence
+from mbplugin.model import WORLD, base_sentence
+from mbplugin.phrases import dataclass
 
 if TYPE_CHECKING:
     from mbplugin.analysis import Analysis

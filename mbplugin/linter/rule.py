@@ -11,18 +11,18 @@ import pkgutil
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from mbplugin import phrases
 from mbplugin.arguments import checked
+from mbplugin.choices import Severity as Severity
 from mbplugin.errors import UnknownName, suggestion
 from mbplugin.formats import ENDINGS
 from mbplugin.linter import rules as rule_package
-from mbplugin.model import Severity as Severity
-from mbplugin.model.scene import Origin, Scene
-from mbplugin.phrases import one_line, shortened, visible
+from mbplugin.model import Origin, Scene
+from mbplugin.phrases import dataclass, one_line, shortened, visible
 from mbplugin.processes.foreign import RULE_GROUP, rules_are_announced
 from mbplugin.processes.supervised import running
 from mbplugin.rendering import Result, refuse_attribute

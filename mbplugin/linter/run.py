@@ -6,7 +6,7 @@ import os
 import re
 import traceback
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from difflib import get_close_matches
 from functools import cached_property, partial
 from math import isfinite
@@ -39,11 +39,8 @@ from mbplugin.linter.rule import (
     rules,
     text_of,
 )
-from mbplugin.model import SIMULATORS, Base, Simulator
-from mbplugin.model.brakes import with_coordinates
-from mbplugin.model.mechanism import Mechanism
-from mbplugin.model.scene import Origin, Scene, as_scene
-from mbplugin.phrases import counted, names_of, one_line, visible
+from mbplugin.model import SIMULATORS, Base, Mechanism, Origin, Scene, Simulator, as_scene, with_coordinates
+from mbplugin.phrases import counted, dataclass, names_of, one_line, visible
 from mbplugin.processes.supervised import RULE_MEMORY, RuleTookTooLong, rule_seconds, running
 from mbplugin.readers import ModelSource, in_memory, loaded
 from mbplugin.readers.paths import lookups_kept

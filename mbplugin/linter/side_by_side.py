@@ -15,12 +15,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mbplugin.processes.foreign import interrupts_held, isolated_starts
-from mbplugin.processes.supervised import ignore_local_settings, rule_seconds, set_rule_seconds
+from mbplugin.processes.supervised import Deadline, ignore_local_settings, rule_seconds, set_rule_seconds
 
 if TYPE_CHECKING:
     from mbplugin.linter.run import Report
     from mbplugin.linter.targets import Target
-    from mbplugin.processes.supervised import Deadline
 
 
 #: Lints one file; the process imports it by name, after the process is prepared.

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from itertools import groupby
 from math import inf, isfinite, pi, sqrt
 from numbers import Real
 from typing import Any
 
+from mbplugin.choices import LARGEST, decimal
 from mbplugin.errors import BadUsage, suggestion, takes_units
-from mbplugin.phrases import one_line_repr
+from mbplugin.phrases import dataclass, one_line_repr
 
 _ANGLE = {"rad": 1.0, "mrad": 1e-3, "deg": pi / 180, "rev": 2 * pi}
 _LENGTH = {"m": 1.0, "cm": 1e-2, "mm": 1e-3, "um": 1e-6}
@@ -47,9 +48,6 @@ _DIMENSIONS = {
     "s": ("time", "time"),
     "": ("number", "number"),
 }
-#: No length, mass or inertia of a machine is larger (the sun has 2e30 kg), and squares and
-#: determinants of smaller numbers cannot overflow.
-LARGEST = 1e30
 
 
 # Physical units: parsing of texts such as ``90deg``, and conversion for output.
@@ -596,24 +594,6 @@ class Ramp:
             return self.deceleration
         assert self.time is not None
         return abs(rate) / self.time or 1.0
-
-
-# Parsing of numbers.
-
-
-def decimal(text: str) -> float:
-    """Return the number that a text states: ASCII digits, a point, an exponent; also ``inf`` and ``nan``.
-
-    All numbers of users are parsed here. Python's ``float`` accepts more: ``1_000``, and digits of other scripts.
-
-    Raises
-    ------
-    ValueError
-        The text is not a number.
-    """
-    if "_" in text or not text.isascii():
-        raise ValueError("no number")
-    return float(text)
 
 
 # Misfits, their tolerances, and limits of the loads that they cause.

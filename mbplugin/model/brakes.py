@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from math import inf, isfinite, pi
 from numbers import Real
 from typing import Any
@@ -13,32 +13,12 @@ from typing import Any
 import numpy as np
 
 from mbplugin.errors import BadNumber, BadUsage, ImplausibleValue, UnknownName, suggestion
-from mbplugin.model.brake_law import (
-    SI,
-    Brake,
-    BrakeLaw,
-    FitUncertainty,
-    Ramp,
-    Said,
-    bad_number,
-    contradiction,
-    dimension_of,
-    in_both,
-    quoted,
-)
-from mbplugin.model.mechanism import WORLD, Mechanism
-from mbplugin.model.mechanism.kinematics import (
-    JointValues,
-    follows,
-    home,
-    joint_vector,
-    rigid_groups,
-    unbraked_joints,
-)
+from mbplugin.model import brake_law
+from mbplugin.model.mechanism import WORLD, Mechanism, kinematics
 from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.scene import Load, Payload, Scene, require_kind, require_table
 from mbplugin.model.spatial import Array, JointSpring, Spring, units_of
-from mbplugin.phrases import Assumption, counted, listed, one_line_repr
+from mbplugin.phrases import Assumption, counted, dataclass, listed, one_line_repr
 
 #: A rate may exceed its velocity limit by this factor: full speed is the limit itself.
 _ABOVE = 1.0 + 1e-6
@@ -48,11 +28,11 @@ _ROUNDING = 1e-9
 _SLOWEST = 1.0
 #: Largest plausible brake torque, relative to the effort limit of the joint.
 _STRONGEST = 20.0
-BrakeLike = Brake | Mapping[str, Any]
+BrakeLike = brake_law.Brake | Mapping[str, Any]
 #: Delay assumed for a joint with no stated brake data, s; it fits the stopping times published by makers of small
 #: robots.
 ASSUMED_DELAY = 0.015
-_KEYS = tuple(field.name for field in fields(Brake) if field.name != "uncertainty")
+_KEYS = tuple(field.name for field in fields(brake_law.Brake) if field.name != "uncertainty")
 #: A controller returns generalised forces (nv,) in the order of ``qd_names``, N·m and N, for t, q, qd.
 Controller = Callable[[float, Array, Array], Array]
 
@@ -100,7 +80,7 @@ def weightless(scene: Scene) -> tuple[str, ...]:
 
 def weightless_bodies(mech: Mechanism) -> list[str]:
     """Return the moving bodies without mass."""
-    group = rigid_groups(mech)
+    group = kinematics.rigid_groups(mech)
     return [body.name for body in mech.bodies if body.mass == 0 and WORLD not in group[body.name]]
 
 
@@ -120,7 +100,7 @@ def idle_sentence(mech: Mechanism, actions: AppliedForces) -> tuple[str, ...]:
     )
 
 
-def stated_coordinates(mech: Mechanism, q: JointValues, base: Array | None = None) -> Array:
+def stated_coordinates(mech: Mechanism, q: kinematics.JointValues, base: Array | None = None) -> Array:
     """Return q (nq,) as :func:`joint_vector` does, with ``base`` (nq,) for others, and warn of implausible coordinates.
 
     Of a vector, only coordinates that differ from ``base`` (without one, from the home pose) are checked.
@@ -130,10 +110,10 @@ def stated_coordinates(mech: Mechanism, q: JointValues, base: Array | None = Non
     ImplausibleValue
         A coordinate is beyond the limits of its joint, or a large whole number that is probably in degrees.
     """
-    found = joint_vector(mech, q, base)
+    found = kinematics.joint_vector(mech, q, base)
     if q is not None:
         values = dict(zip(mech.q_names, found.tolist(), strict=True))
-        own = home(mech) if base is None else base
+        own = kinematics.home(mech) if base is None else base
         changed = [n for n, old in zip(mech.q_names, own.tolist(), strict=True) if values[n] != old]
         warn_of(
             _coordinates(mech, {name: values[name] for name in (q if isinstance(q, Mapping) else changed)})
@@ -200,7 +180,7 @@ def _coordinates(mech: Mechanism, q: Mapping[str, float]) -> Iterator[str]:
         in_degrees = meant_in_degrees(pair, value)
         if inside and not (in_degrees and abs(value) > 2 * pi and value == round(value)):
             continue
-        size = in_both(value, *(("rad", "deg") if turns else ("m", "mm")))
+        size = brake_law.in_both(value, *(("rad", "deg") if turns else ("m", "mm")))
         beyond = "more than a turn" if inside else "beyond its limits"
         meant = f"; write {value:g}deg if that is meant" if in_degrees else ""
         yield f"the coordinate of {name} is {size}, {beyond}{meant}"
@@ -227,8 +207,8 @@ def _rates(mech: Mechanism, qd: Array) -> Iterator[str]:
         fits = abs(rate) * size <= limit * _ABOVE and _is_short(rate)
         meant = f"; write {rate:g}{other} if that is meant" if fits else ""
         yield (
-            f"the rate of {pair.name} is {in_both(rate, unit, other)}, above its velocity limit of"
-            f" {in_both(limit, unit, other)}{meant}"
+            f"the rate of {pair.name} is {brake_law.in_both(rate, unit, other)}, above its velocity limit of"
+            f" {brake_law.in_both(limit, unit, other)}{meant}"
         )
 
 
@@ -238,8 +218,8 @@ def _payloads(mech: Mechanism, payloads: Sequence[Payload]) -> Iterator[str]:
     if 0 < own < carried:
         meant = f"; write {carried:g}g if that is meant" if carried * 1e-3 <= own else ""
         yield (
-            f"the payload is {in_both(carried, 'kg', 'g')}, more than the whole robot"
-            f" ({in_both(own, 'kg', 'g')}){meant}"
+            f"the payload is {brake_law.in_both(carried, 'kg', 'g')}, more than the whole robot"
+            f" ({brake_law.in_both(own, 'kg', 'g')}){meant}"
         )
 
 
@@ -289,14 +269,14 @@ class JointBrake:
 
     joint: str
     freedom: str
-    law: BrakeLaw
+    law: brake_law.BrakeLaw
     delay: float
     engagement: float
     assumed: tuple[str, ...] = ()
     origin: str = ""
     wear: float = 1.0
     at_once: bool = False
-    uncertainty: FitUncertainty | None = None
+    uncertainty: brake_law.FitUncertainty | None = None
 
     @property
     def sentence(self) -> str:
@@ -357,7 +337,10 @@ def read_brakes(mech: Mechanism, brakes: Iterable[BrakeLike]) -> tuple[JointBrak
 
 
 def signalled_brakes(
-    mech: Mechanism, own: tuple[Brake, ...], brakes: Iterable[BrakeLike] | None, signal: float | None
+    mech: Mechanism,
+    own: tuple[brake_law.Brake, ...],
+    brakes: Iterable[BrakeLike] | None,
+    signal: float | None,
 ) -> tuple[tuple[JointBrake, ...], float]:
     """Return the brakes of a motion and the time of their signal, s: those given, else, with a signal, the scene's own.
 
@@ -387,9 +370,12 @@ def robot_brakes(mech: Mechanism, brakes: Iterable[BrakeLike]) -> tuple[JointBra
     stated = read_brakes(mech, brakes)
     braked = {brake.joint for brake in stated}
     assumed = (
-        Brake(pair.name, delay=ASSUMED_DELAY)
+        brake_law.Brake(pair.name, delay=ASSUMED_DELAY)
         for pair in mech.pairs
-        if pair.name not in braked and len(pair.kind.free) == 1 and _effort(pair) and not follows(mech, pair)
+        if pair.name not in braked
+        and len(pair.kind.free) == 1
+        and _effort(pair)
+        and not kinematics.follows(mech, pair)
     )
     guessed = set(mech.assumed_drives)
     found = (
@@ -419,7 +405,9 @@ def no_brakes(mech: Mechanism) -> BadUsage:
     )
 
 
-def stated_ramps(mech: Mechanism, ramps: Iterable[Ramp], joints: Collection[str]) -> tuple[str, ...]:
+def stated_ramps(
+    mech: Mechanism, ramps: Iterable[brake_law.Ramp], joints: Collection[str]
+) -> tuple[str, ...]:
     """Return one sentence for the ramp of each given joint."""
     return tuple(
         ramp.sentence(units_of(mech.pair_by_name[ramp.joint].kind.free[0]).coordinate)
@@ -428,11 +416,11 @@ def stated_ramps(mech: Mechanism, ramps: Iterable[Ramp], joints: Collection[str]
     )
 
 
-def speeds_sentence(mech: Mechanism, what: str, speeds: Mapping[str, float]) -> Said:
+def speeds_sentence(mech: Mechanism, what: str, speeds: Mapping[str, float]) -> brake_law.Said:
     """Return one sentence with the speeds of joints, rad/s or m/s."""
-    named = ", ".join(f"{quoted(axis)} {{}}" for axis in speeds)
+    named = ", ".join(f"{brake_law.quoted(axis)} {{}}" for axis in speeds)
     rates = [units_of(mech.pair_by_name[axis].kind.free[0]).rate for axis in speeds]
-    return Said(f"{what}: {named}", *zip(speeds.values(), rates, strict=True))
+    return brake_law.Said(f"{what}: {named}", *zip(speeds.values(), rates, strict=True))
 
 
 def stated_brakes(brakes: Iterable[JointBrake]) -> tuple[str, ...]:
@@ -442,7 +430,7 @@ def stated_brakes(brakes: Iterable[JointBrake]) -> tuple[str, ...]:
 
 def brakeless(mech: Mechanism, brakes: Iterable[JointBrake]) -> tuple[str, ...]:
     """Return one sentence for each joint without a brake, with the reason."""
-    zero, unstated = unbraked_joints(mech, {brake.joint for brake in brakes})
+    zero, unstated = kinematics.unbraked_joints(mech, {brake.joint for brake in brakes})
     return (
         *(f"joint {joint} has no brake: its effort limit is 0" for joint in zero),
         *(f"joint {joint} has no brake: it states neither a brake nor an effort limit" for joint in unstated),
@@ -463,19 +451,19 @@ def _effort(pair: Pair) -> float:
     return effort if isfinite(effort) else 0.0
 
 
-def brake_in_si(mech: Mechanism, brake: BrakeLike) -> Brake:
+def brake_in_si(mech: Mechanism, brake: BrakeLike) -> brake_law.Brake:
     """Return a brake with texts with units converted to numbers in SI units."""
     if isinstance(brake, Mapping):
         require_table("brake", brake, _KEYS, 50)
-        brake = Brake(**brake)
-    require_kind("brake", brake, Brake, _KEYS)
+        brake = brake_law.Brake(**brake)
+    require_kind("brake", brake, brake_law.Brake, _KEYS)
     return _in_si(brake, _braked_pair(mech, brake.joint))
 
 
 def _read(mech: Mechanism, brake: BrakeLike) -> JointBrake:
     brake = brake_in_si(mech, brake)
     pair = mech.pair_by_name[brake.joint]
-    if wrong := bad_number(brake):
+    if wrong := brake_law.bad_number(brake):
         key, expected = wrong
         value = getattr(brake, key)
         raise BadNumber(
@@ -491,15 +479,15 @@ def _read(mech: Mechanism, brake: BrakeLike) -> JointBrake:
     return _filled(pair, brake)
 
 
-def _in_si(brake: Brake, pair: Pair) -> Brake:
+def _in_si(brake: brake_law.Brake, pair: Pair) -> brake_law.Brake:
     slides = pair.kind.free[0][0] == "t"
     numbers: dict[str, Any] = {
-        part.name: getattr(brake, part.name) for part in fields(Brake) if part.metadata
+        part.name: getattr(brake, part.name) for part in fields(brake_law.Brake) if part.metadata
     }
     for key, value in numbers.items():
         if isinstance(value, str):
             what = f"the brake of {pair.name!r} has {key}"
-            numbers[key] = SI.value(value, dimension_of(key, slides), what)
+            numbers[key] = brake_law.SI.value(value, brake_law.dimension_of(key, slides), what)
     return replace(brake, **numbers)
 
 
@@ -517,14 +505,16 @@ def _braked_pair(mech: Mechanism, joint: str) -> Pair:
     return pair
 
 
-def _filled(pair: Pair, brake: Brake, assumed: tuple[str, ...] = (), guessed: bool = False) -> JointBrake:
+def _filled(
+    pair: Pair, brake: brake_law.Brake, assumed: tuple[str, ...] = (), guessed: bool = False
+) -> JointBrake:
     effort = _effort(pair)
     unit = units_of(pair.kind.free[0]).force
     if brake.torque is None:
         share = f" times its wear {brake.wear:g}" if brake.wear != 1 else ""
         own = f"assumed, {effort:.3g}" if guessed else f"assumed as the effort limit, {effort:g}"
         assumed = (*assumed, f"torque {own} {unit}{share}")
-    if wrong := contradiction(brake, effort, unit):
+    if wrong := brake_law.contradiction(brake, effort, unit):
         _, clause, expected = wrong
         raise BadUsage(f"the brake of {pair.name!r} {clause}", expected=expected)
     if assumed and brake.delay == ASSUMED_DELAY:
@@ -543,16 +533,16 @@ def _filled(pair: Pair, brake: Brake, assumed: tuple[str, ...] = (), guessed: bo
     )
 
 
-def stated_brake(brake: JointBrake) -> Brake:
+def stated_brake(brake: JointBrake) -> brake_law.Brake:
     """Return a brake as a statement of all its numbers, wear included."""
-    law, names = brake.law, {part.name for part in fields(Brake)}
+    law, names = brake.law, {part.name for part in fields(brake_law.Brake)}
     # the parts besides the dry one have the same names in both
     parts = {
         part.name: getattr(law, part.name)
-        for part in fields(BrakeLaw)
+        for part in fields(brake_law.BrakeLaw)
         if part.name in names and getattr(law, part.name) != part.default
     }
-    return Brake(
+    return brake_law.Brake(
         brake.joint,
         law.sliding,
         None if law.static == law.sliding else law.static,
@@ -586,7 +576,7 @@ class BrakeForce:
 
     joint: str
     freedom: str
-    law: BrakeLaw
+    law: brake_law.BrakeLaw
     closes: float = 0.0
     assumed: tuple[str, ...] = ()
     at_once: bool = False

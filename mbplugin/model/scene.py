@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from math import isfinite
 from numbers import Real
@@ -14,14 +14,14 @@ from typing import Any, Literal, NamedTuple, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from mbplugin.choices import LARGEST, Base, Massless, Simulator
 from mbplugin.errors import BadNumber, BadUsage, UnknownName, answers_wrong_calls, suggestion, takes_units
-from mbplugin.model import Base, Massless, Simulator
-from mbplugin.model.brake_law import EXAMPLES, LARGEST, SI, Brake, Limit, Misfit, Ramp
+from mbplugin.model.brake_law import EXAMPLES, SI, Brake, Limit, Misfit, Ramp
 from mbplugin.model.mechanism import WORLD, Lock, Mechanism, TimedConstraint
 from mbplugin.model.mechanism.identity import RowLabel, pair_and_freedom
 from mbplugin.model.mechanism.pair import Contact, Pair
 from mbplugin.model.spatial import Array, JointSpring, Pose, Spring, units_of
-from mbplugin.phrases import counted, cut_short, listed, one_line, one_line_repr
+from mbplugin.phrases import counted, cut_short, dataclass, listed, one_line, one_line_repr
 from mbplugin.rendering import cell, refuse_attribute
 
 #: Properties of a freedom that a ``[[pair]]`` of a scene can state, those of its drive first.

@@ -20,8 +20,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from mbplugin.choices import CoordinateUnit, ReactionUnit
 from mbplugin.errors import BadNumber, BadUsage, answers_wrong_calls
-from mbplugin.model import CoordinateUnit, ReactionUnit
 from mbplugin.phrases import one_line_repr
 
 #: Components in words.
@@ -50,7 +50,7 @@ TWIST_COLUMNS = ("vx", "vy", "vz", "wx", "wy", "wz")
 # ``tx`` to ``tz`` are along the axes of a joint frame, ``rx`` to ``rz`` about them.
 
 
-class Units(NamedTuple):
+class FreedomUnits(NamedTuple):
     """Units of a freedom: of its coordinate, rate, acceleration and force."""
 
     coordinate: CoordinateUnit
@@ -59,8 +59,8 @@ class Units(NamedTuple):
     force: ReactionUnit
 
 
-_OF_TRAVELS = Units("m", "m/s", "m/s²", "N")
-_OF_TURNS = Units("rad", "rad/s", "rad/s²", "N·m")
+_OF_TRAVELS = FreedomUnits("m", "m/s", "m/s²", "N")
+_OF_TURNS = FreedomUnits("rad", "rad/s", "rad/s²", "N·m")
 
 
 def is_turn(component: str) -> bool:
@@ -78,7 +78,7 @@ def half_of(component: str) -> slice:
     return ROTATION if is_turn(component) else TRANSLATION
 
 
-def units_of(component: str) -> Units:
+def units_of(component: str) -> FreedomUnits:
     """Return the units of a component."""
     return _OF_TURNS if is_turn(component) else _OF_TRAVELS
 
@@ -313,15 +313,22 @@ class Pose:
         return cls(align_z(np.array(axis, dtype=float)), np.array(xyz, dtype=float))
 
     def __matmul__(self, other: Pose) -> Pose:
-        return Pose(self.R @ other.R, self.p + self.R @ other.p)
+        return unchecked_pose(self.R @ other.R, self.p + self.R @ other.p)
 
     def inverse(self) -> Pose:
         """Return X_BA."""
-        return Pose(self.R.T, -self.R.T @ self.p)
+        return unchecked_pose(self.R.T, -self.R.T @ self.p)
 
     def apply(self, point: Array) -> Array:
         """Return the coordinates in A of a point (3,) given in B, shape (3,)."""
         return self.p + self.R @ point
+
+
+def unchecked_pose(R: Array, p: Array) -> Pose:
+    """Return the pose of arrays R (3, 3) and p (3,), m, which are not checked: models have ten thousands of poses."""
+    pose = Pose.__new__(Pose)
+    vars(pose).update(R=R, p=p)
+    return pose
 
 
 def shift_rows(rows: Array, arm: Array) -> Array:

@@ -413,7 +413,6 @@ class Deadline:
             signal.pthread_kill(threading.main_thread().ident or 0, _DEADLINE_SIGNAL)
         if done.wait(DEADLINE_GRACE) or not (file := self._file):
             return
-        from mbplugin.phrases import visible
 
         with suppress(OSError, ValueError):
             sys.stderr.write(

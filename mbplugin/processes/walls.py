@@ -13,7 +13,6 @@ import ctypes
 import errno
 import math
 import os
-import platform
 import struct
 import sys
 from collections.abc import Sequence
@@ -82,7 +81,7 @@ def raise_walls(walls: Walls, written: int, cpu: int, memory: int) -> Raised:
     if sys.platform == "win32":
         return Raised()
     limits = _limited(walls, written, cpu, memory)
-    machine = _MACHINES.get(platform.machine()) if sys.platform == "linux" else None
+    machine = _MACHINES.get(os.uname().machine) if sys.platform == "linux" else None
     # on other machines, system calls have other numbers
     if machine is None or ctypes.sizeof(ctypes.c_void_p) != 8:
         return Raised(limits)

@@ -14,15 +14,12 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from mbplugin.choices import LARGEST, Base, Massless, library_model
 from mbplugin.errors import BadUsage, BrokenModel, MbPluginError, Template, UnknownFormat, UnreadableFile
 from mbplugin.files import hash_when_read, read_bounded, read_instead
 from mbplugin.formats import FORMATS
-from mbplugin.model import Base, Massless, library_model
-from mbplugin.model.brake_law import LARGEST
-from mbplugin.model.mechanism import WORLD, Body, Mechanism
-from mbplugin.model.mechanism.pair import Contact, Freedom, Pair
+from mbplugin.model import WORLD, Array, Body, Contact, Freedom, Mechanism, Pair, Pose, align_z
 from mbplugin.model.scene import Actuator, Request, Scene, state_at_home
-from mbplugin.model.spatial import Array, Pose, align_z
 from mbplugin.phrases import Assumption
 from mbplugin.readers.meshes import mesh_paths
 from mbplugin.readers.paths import read_text, refuse_pointer, require_few_links, require_ordinary_size

@@ -16,11 +16,8 @@ from typing import NamedTuple
 import numpy as np
 
 from mbplugin.errors import BadUsage
-from mbplugin.model.mechanism import WORLD, Mechanism
+from mbplugin.model import WORLD, AnyArray, Array, Contact, Mechanism, Scene, Shape
 from mbplugin.model.mechanism.kinematics import BodyPoses, forward, rigid_groups
-from mbplugin.model.mechanism.pair import Contact
-from mbplugin.model.scene import Scene, Shape
-from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.phrases import Assumption, counted, listed
 from mbplugin.readers import ModelSource, client_id, contacts_in, resting
 from mbplugin.readers.meshes import UnusableMesh, mesh_file, read_mesh

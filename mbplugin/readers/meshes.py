@@ -25,9 +25,7 @@ from numpy.typing import NDArray
 
 from mbplugin.errors import command_for
 from mbplugin.files import LFS_POINTER, note_dependency, note_read, version_of
-from mbplugin.model.brake_law import LARGEST
-from mbplugin.model.scene import Request, Scene, Shape
-from mbplugin.model.spatial import Array
+from mbplugin.model import LARGEST, Array, Request, Scene, Shape
 from mbplugin.readers.paths import find, is_file, looked_up
 
 if TYPE_CHECKING:

@@ -13,10 +13,7 @@ import numpy as np
 from mbplugin.csv_tables import CsvTable, quotable, read_csv
 from mbplugin.errors import BadNumber, BadUsage, MissingDependency, UnreadableFile
 from mbplugin.files import LONGEST, read_bounded
-from mbplugin.model.brake_law import LARGEST
-from mbplugin.model.mechanism import Mechanism
-from mbplugin.model.mechanism.kinematics import coordinate_units, rate_units
-from mbplugin.model.spatial import Array, make_read_only
+from mbplugin.model import LARGEST, Array, Mechanism, coordinate_units, make_read_only, rate_units
 from mbplugin.phrases import listed, visible
 
 #: Largest number of instants of a recorded motion.

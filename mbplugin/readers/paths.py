@@ -14,7 +14,7 @@ from urllib.parse import unquote
 
 from mbplugin.errors import BrokenModel, MbPluginError, UnreadableFile, UnresolvedPath, install_command
 from mbplugin.files import LFS_POINTER, LONGEST, read_bounded
-from mbplugin.model.scene import Defect, Origin, Request
+from mbplugin.model import Defect, Origin, Request
 
 #: Files that mark the root of a package.
 _PACKAGE_MARKS = ("package.xml", "model.config", "pyproject.toml")

@@ -29,19 +29,10 @@ from typing import Any
 import numpy as np
 
 from mbplugin.errors import BadNumber, BadUsage, UnknownName, suggestion
-from mbplugin.model.mechanism import WORLD, Mechanism, TreeJoint
-from mbplugin.model.mechanism.kinematics import (
-    BodyPoses,
-    JointValues,
-    follows,
-    forward,
-    home,
-    joint_axes,
-    rigid_groups,
-)
+from mbplugin.model import WORLD, AnyArray, Array, Mechanism, Pose, TreeJoint
+from mbplugin.model.mechanism import kinematics
 from mbplugin.model.mechanism.pair import LARGEST_FRICTION, MOST_CONTACTS, Contact
 from mbplugin.model.scene import Scene, Shape, in_coordinates_of, require_kind, require_table
-from mbplugin.model.spatial import AnyArray, Array, Pose
 from mbplugin.phrases import WORD_IN_NAME, Assumption, counted, listed
 from mbplugin.readers import ModelSource, model_of
 from mbplugin.readers.meshes import UnusableMesh, mesh_file, read_mesh
@@ -159,7 +150,9 @@ _UPRIGHT = 1e-3
 _CORNERS = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], dtype=float)
 
 
-def standing(source: ModelSource, *stated: JointValues, on_stand: bool = False) -> Scene | Mechanism:
+def standing(
+    source: ModelSource, *stated: kinematics.JointValues, on_stand: bool = False
+) -> Scene | Mechanism:
     """Return the model for an analysis of a standing robot: an arm whose base is not stated is bolted down.
 
     The base stays free if a call states its coordinates, rates or accelerations (``stated``).
@@ -180,12 +173,12 @@ def standing(source: ModelSource, *stated: JointValues, on_stand: bool = False) 
     return bolted_down(model, on_stand=on_stand)
 
 
-def unstated(values: JointValues) -> bool:
+def unstated(values: kinematics.JointValues) -> bool:
     """Return True if a call states no value of a joint."""
     return values is None or len(values) == 0
 
 
-def _names_base(mech: Mechanism, values: JointValues) -> bool:
+def _names_base(mech: Mechanism, values: kinematics.JointValues) -> bool:
     if values is None:
         return False
     if not isinstance(values, Mapping):
@@ -221,7 +214,7 @@ def bolted_down(scene: Scene, *, on_stand: bool = False) -> Scene:
     if not on_stand and _is_vehicle(scene, roots[0].outer):
         return scene
     root = roots[0].outer
-    pose = forward(mech, scene.state.q).of(mech.body_index[root])
+    pose = kinematics.forward(mech, scene.state.q).of(mech.body_index[root])
     fixed = replace(with_fixed_roots(mech, {root: pose}), assumed_fixed=(root,))
     origin = dict(scene.origin)
     if ("body", root, "") in origin:
@@ -230,7 +223,7 @@ def bolted_down(scene: Scene, *, on_stand: bool = False) -> Scene:
     return replace(scene, mechanism=fixed, state=state, origin=origin, base_open=False)
 
 
-def stands(model: Scene | Mechanism, *stated: JointValues) -> bool:
+def stands(model: Scene | Mechanism, *stated: kinematics.JointValues) -> bool:
     """Return True if a robot has legs or wheels on which it can stand: shapes, and one free root, tied to nothing.
 
     False if a call states the motion of its base (``stated`` rates and accelerations).
@@ -247,7 +240,7 @@ def stands(model: Scene | Mechanism, *stated: JointValues) -> bool:
         return True
     if _speaks_of(_FLIES, names):
         return False
-    return len(likely_wheels(mech)) >= 2 or len(feet(mech, forward(mech, model.state.q))) >= 2
+    return len(likely_wheels(mech)) >= 2 or len(feet(mech, kinematics.forward(mech, model.state.q))) >= 2
 
 
 def _is_vehicle(scene: Scene, root: str) -> bool:
@@ -256,7 +249,7 @@ def _is_vehicle(scene: Scene, root: str) -> bool:
     if _speaks_of(_VEHICLE, names):
         return True
     limbs = list(_limbs(mech, root))
-    poses = forward(mech, scene.state.q)
+    poses = kinematics.forward(mech, scene.state.q)
     wheels = [body for body in likely_wheels(mech) if not _follows(mech, mech.tree.joint_of_body[body])]
     rotors = [limb for limb in limbs if len(limb) == 1 and _is_rotor(mech, limb[0], poses)]
     return not limbs or len(wheels) >= 2 or len(rotors) >= 3 or len(feet(mech, poses)) >= 2
@@ -307,7 +300,7 @@ def _speaks_of(words: Collection[str], names: Iterable[str]) -> bool:
 
 def _limbs(mech: Mechanism, root: str) -> Iterator[list[TreeJoint]]:
     """Yield the moving joints of every limb, from the root outwards."""
-    base = rigid_groups(mech)[root]
+    base = kinematics.rigid_groups(mech)[root]
     limbs: list[list[TreeJoint]] = []
     limb_of: dict[str, list[TreeJoint]] = {}
     for joint in mech.tree.joints:
@@ -325,15 +318,15 @@ def _limbs(mech: Mechanism, root: str) -> Iterator[list[TreeJoint]]:
     yield from limbs
 
 
-def _is_rotor(mech: Mechanism, joint: TreeJoint, poses: BodyPoses) -> bool:
+def _is_rotor(mech: Mechanism, joint: TreeJoint, poses: kinematics.BodyPoses) -> bool:
     if joint.pair is None or joint.pair.type != "continuous" or _follows(mech, joint):
         return False
-    S, _ = joint_axes(mech, joint, poses)
+    S, _ = kinematics.joint_axes(mech, joint, poses)
     return abs(float(S[3:, 0] @ _up(mech))) > _VERTICAL
 
 
 def _follows(mech: Mechanism, joint: TreeJoint) -> bool:
-    return joint.pair is not None and follows(mech, joint.pair)
+    return joint.pair is not None and kinematics.follows(mech, joint.pair)
 
 
 def _up(mech: Mechanism) -> Array:
@@ -341,7 +334,7 @@ def _up(mech: Mechanism) -> Array:
     return -mech.gravity / np.linalg.norm(mech.gravity) if mech.gravity.any() else np.array([0.0, 0.0, 1.0])
 
 
-def feet(mech: Mechanism, poses: BodyPoses) -> tuple[str, ...]:
+def feet(mech: Mechanism, poses: kinematics.BodyPoses) -> tuple[str, ...]:
     """Return the feet of a robot with a free base: the lowest body of each limb that reaches below its base.
 
     Empty if fewer than two limbs do, or if the limbs are fingers.
@@ -351,7 +344,7 @@ def feet(mech: Mechanism, poses: BodyPoses) -> tuple[str, ...]:
         return ()
     up = _up(mech)
     heights = {body.name: float(up @ poses.of(i).p) for i, body in enumerate(mech.bodies)}
-    lowest = min(heights[name] for name in rigid_groups(mech)[roots[0]] if name != WORLD)
+    lowest = min(heights[name] for name in kinematics.rigid_groups(mech)[roots[0]] if name != WORLD)
     lowest -= _LOWER * (max(heights.values()) - min(heights.values()))
     limbs = [[joint.outer for joint in limb] for limb in _limbs(mech, roots[0])]
     if _speaks_of(_HAND, (bodies[0] for bodies in limbs)):
@@ -374,7 +367,7 @@ def likely_wheels(mech: Mechanism) -> tuple[str, ...]:
 
     URDF does not state which bodies touch the ground.
     """
-    poses = forward(mech, home(mech))
+    poses = kinematics.forward(mech, kinematics.home(mech))
     in_loops = {body for pair in mech.tree.cut for body in pair.bodies}
     return tuple(
         joint.outer
@@ -410,11 +403,13 @@ def _on_mobile_base(mech: Mechanism, joint: TreeJoint) -> bool:
     return len(way) <= _MOST_JOINTS and (root is None or root.type in ("planar", "floating"))
 
 
-def _is_balanced_and_level(mech: Mechanism, joint: TreeJoint, poses: BodyPoses, carried: list[str]) -> bool:
+def _is_balanced_and_level(
+    mech: Mechanism, joint: TreeJoint, poses: kinematics.BodyPoses, carried: list[str]
+) -> bool:
     """Return True if the axis of a joint is level and contains the centre of mass of the carried bodies."""
     if not carried:
         return False
-    S, on_axis = joint_axes(mech, joint, poses)
+    S, on_axis = kinematics.joint_axes(mech, joint, poses)
     axis, down = S[3:, 0], mech.gravity
     rows = [mech.body_index[name] for name in carried]
     masses = np.array([mech.bodies[i].mass for i in rows])
@@ -452,7 +447,7 @@ class Stance:
 def stance_of(
     scene: Scene,
     mech: Mechanism,
-    poses: BodyPoses,
+    poses: kinematics.BodyPoses,
     links: Iterable[str] | None,
     friction: float | None,
 ) -> Stance:
@@ -507,7 +502,7 @@ def stance_of(
         wanted = tuple(name for name, height in heights.items() if height <= limit)
     elif (spread := float(np.ptp([heights[name] for name in wanted]))) > TOUCHING * size:
         notes = (*notes, f"the links that touch are at heights that differ by {spread:.4g} m")
-    rigid = rigid_groups(mech)
+    rigid = kinematics.rigid_groups(mech)
     together = [(name,) for name in wanted] if links is not None else _grouped(wanted, rigid)
     found = _faces(lowest, together, up, size)
     contacts = [
@@ -564,7 +559,7 @@ def _matching(mech: Mechanism, links: Iterable[str]) -> tuple[str, ...]:
 
 
 def _lowest_points(
-    scene: Scene, mech: Mechanism, poses: BodyPoses, up: Array
+    scene: Scene, mech: Mechanism, poses: kinematics.BodyPoses, up: Array
 ) -> tuple[dict[str, Array], tuple[str, ...]]:
     """Return the points (n, 3) of each body, in the world, that can be its lowest ones, and notes; up (3,)."""
     found, unread = _of_role(scene, mech, poses, up, "collision")
@@ -579,7 +574,7 @@ def _lowest_points(
 
 
 def _of_role(
-    scene: Scene, mech: Mechanism, poses: BodyPoses, up: Array, role: str
+    scene: Scene, mech: Mechanism, poses: kinematics.BodyPoses, up: Array, role: str
 ) -> tuple[dict[str, Array], list[str]]:
     """Return the possible lowest points (n, 3) by body, and the bodies with unreadable shapes; up (3,)."""
     found: dict[str, Array] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
@@ -14,13 +14,10 @@ from lxml import etree
 
 from mbplugin.csv_tables import CsvTable, quotable, read_csv
 from mbplugin.errors import BadNumber, BadUsage, MbPluginError, suggestion
-from mbplugin.model.brake_law import UNITS, decimal, symbol
-from mbplugin.model.mechanism import WORLD, Mechanism
-from mbplugin.model.mechanism.identity import DisjointSets
+from mbplugin.model import WORLD, Defect, DisjointSets, Mechanism, Pose, Request, decimal
+from mbplugin.model.brake_law import UNITS, symbol
 from mbplugin.model.mechanism.pair import Between, MotionProfile, Pair
-from mbplugin.model.scene import Defect, Request
-from mbplugin.model.spatial import Pose
-from mbplugin.phrases import listed, only_near
+from mbplugin.phrases import dataclass, listed, only_near
 from mbplugin.readers.xml import Element, attributes_of, local_name, origin
 
 #: Maximum number of parents named in a hint.

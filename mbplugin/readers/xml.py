@@ -20,9 +20,8 @@ import numpy as np
 from lxml import etree
 
 from mbplugin.errors import BadNumber, BrokenModel, BrokenXml, UnreadableFile
-from mbplugin.model.brake_law import LARGEST, decimal
+from mbplugin.model import LARGEST, Array, Pose, decimal, rotation_from_quaternion
 from mbplugin.model.scene import Defect, Document, Origin, Written
-from mbplugin.model.spatial import Array, Pose, rotation_from_quaternion
 
 _PREFIX = re.compile(r"[<\s/]([A-Za-z_][\w.-]*):[A-Za-z_][\w.-]*")
 _DECLARED = re.compile(r"\sxmlns:([\w.-]+)\s*=")

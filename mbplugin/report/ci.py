@@ -19,7 +19,7 @@ from urllib.parse import quote
 
 from mbplugin.errors import BadUsage, MbPluginError
 from mbplugin.files import read_bounded
-from mbplugin.linter.rule import LONGEST, Finding, FindingFix
+from mbplugin.linter.rule import LONGEST, Finding, FindingFix, Rule, TextRange, rules
 from mbplugin.phrases import counted, shortened, visible
 from mbplugin.processes.git import Repository, open_repository
 from mbplugin.report import findings_summary, plain, runs_summary, shown
@@ -30,7 +30,6 @@ from mbplugin.version import SUMMARY, __version__
 
 if TYPE_CHECKING:
     from mbplugin.comparison.models.alignment import Difference, ModelDiff, Quantities, StopChange, StopFigure
-    from mbplugin.linter.rule import Rule, TextRange
     from mbplugin.linter.run import Report, Suppressed
 
 
@@ -50,7 +49,6 @@ def sarif_text(reports: Sequence[Report]) -> str:
 
 def sarif_document(reports: Sequence[Report]) -> Object:
     """Return the SARIF log: one run of the tool over all files."""
-    from mbplugin.linter.rule import rules
 
     known = rules()
     index = {rule.code: k for k, rule in enumerate(known)}
@@ -167,7 +165,9 @@ def github_text(reports: Sequence[Report]) -> str:
 
 
 def _command(finding: Finding) -> str:
-    properties = ",".join(f"{key}={_property(value)}" for key, value in _properties(finding))
+    properties = ",".join(
+        f"{key}={_data(value).replace(':', '%3A').replace(',', '%2C')}" for key, value in _properties(finding)
+    )
     # annotations have no suggestions: GitHub reads those in comments of a review only
     fix = f"\nfix ({finding.fix.applicability}): {visible(finding.fix.title)}" if finding.fix else ""
     return f"::{_COMMANDS[finding.severity]} {properties}::{_data(annotation(finding) + fix)}"
@@ -185,10 +185,6 @@ def _properties(finding: Finding) -> Iterator[tuple[str, str]]:
 def _data(text: str) -> str:
     """Escape text for the runner; a raw line break would end the command and could start another."""
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")
 
 
 # GitLab's Code Quality report: a JSON list of findings.

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import platform
 import re
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timezone
 from functools import cache
-from importlib.metadata import PackageNotFoundError, distribution
 from math import isinf
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
@@ -19,10 +18,8 @@ import numpy as np
 
 from mbplugin.errors import BadUsage, MbPluginError
 from mbplugin.files import read_bounded
-from mbplugin.model import CoordinateUnit
-from mbplugin.model.mechanism import Mechanism
-from mbplugin.model.mechanism.pair import SIDES
-from mbplugin.phrases import counted, listed, number
+from mbplugin.model import SIDES, Array, CoordinateUnit, Mechanism, Scene
+from mbplugin.phrases import counted, dataclass, listed, number
 from mbplugin.readers import Source
 from mbplugin.version import __version__
 
@@ -33,8 +30,6 @@ if TYPE_CHECKING:
     from mbplugin.joint_reactions.sizing import Envelope, LargestLoad
     from mbplugin.joint_reactions.values import ActuatorForces, ComponentReaction, Reactions
     from mbplugin.linter.run import Report
-    from mbplugin.model.scene import Scene
-    from mbplugin.model.spatial import Array
 
 
 #: With more bodies, reports leave out reactions, which would take too long; ``mbplugin reactions`` computes them.
@@ -107,7 +102,7 @@ def record_of(command: str, robot: str, files: Iterable[Source], standard: str |
         robot,
         tuple(dict.fromkeys(files)),
         standard,
-        platform.python_version(),
+        sys.version.split()[0],
         np.__version__,
         commit(),
     )
@@ -159,6 +154,9 @@ def commit() -> str | None:
 
 
 def _installed() -> str | None:
+    # slow to import, and a report as text needs no commit
+    from importlib.metadata import PackageNotFoundError, distribution
+
     try:
         stated = distribution("mbplugin").read_text("direct_url.json")
     except PackageNotFoundError:

@@ -5,11 +5,10 @@ Here are the accelerations that friction leaves open where the rigid model does 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import inf
 
 from mbplugin.errors import BrokenModel
-from mbplugin.phrases import listed, one_line_repr
+from mbplugin.phrases import dataclass, listed, one_line_repr
 
 #: Most ranges in a sentence.
 _NAMED = 3

@@ -14,7 +14,7 @@ from mbplugin.constraints.rank import rank_blocks
 from mbplugin.constraints.reduction import body_twists, velocity_transformation
 from mbplugin.constraints.rows import plane_columns
 from mbplugin.dynamics import body_accelerations
-from mbplugin.dynamics.absolute import AbsoluteModel, absolute_equations, without_mass
+from mbplugin.dynamics.absolute import AbsoluteModel, absolute_equations, absolute_model, without_mass
 from mbplugin.dynamics.compiler import (
     address_of,
     compiled,
@@ -28,11 +28,8 @@ from mbplugin.dynamics.kernels.absolute import AbsoluteState, absolute_accelerat
 from mbplugin.dynamics.kernels.composite_bodies import COMPOSITE, LOAD, SPRING
 from mbplugin.dynamics.kernels.rows import JOINT_FRAME, ROW, TERM
 from mbplugin.dynamics.kernels.solve import RESISTANCE, law_of, row_rate
-from mbplugin.model.brake_law import BrakeLaw, rate_force
-from mbplugin.model.mechanism import Lock, Mechanism
+from mbplugin.model import AnyArray, Array, BrakeLaw, Lock, Mechanism, forward, rate_force
 from mbplugin.model.mechanism.identity import RowLabel, drive_component, freedom_held
-from mbplugin.model.mechanism.kinematics import forward
-from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.simulation.kernel_state import (
     ACCELERATE,
     FORWARD_DYNAMICS,
@@ -118,7 +115,6 @@ class AbsoluteAccelerations:
     @cached_property
     def _evaluation(self) -> AbsoluteEvaluation:
         # few motions need it, and its kernels are slow to import
-        from mbplugin.dynamics.absolute import absolute_model
 
         problem = self._problem
         locks = (*problem.locks, *problem.held, *(d.driver for d in problem.drives))

@@ -7,19 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from mbplugin.dynamics.kernels.rows import RATE
-from mbplugin.model.mechanism.identity import Holder, freedom_held
-from mbplugin.model.spatial import AnyArray, make_read_only
+from mbplugin.model import AnyArray, Holder, freedom_held, make_read_only
+from mbplugin.simulation import friction
 from mbplugin.simulation.events import EVENT_FUNCTION, ROW_RATE, compiled_watch
-from mbplugin.simulation.friction import (
-    AT_REST,
-    LoadFriction,
-    choose_rows,
-    compiled_stick_slip,
-    decide_stick_slip,
-    is_at_rest,
-    rates_of,
-    trusted_share,
-)
 from mbplugin.simulation.impact import all_impulses, contradict, grip, gripped, is_singular
 from mbplugin.simulation.integrators.contract import State
 from mbplugin.simulation.kernel_state import (
@@ -78,7 +68,7 @@ class Activation:
         self.carrying: AnyArray = self.sticking
         self.kernel_state = problem.kernel_state
         #: Friction that depends on the joint load.
-        self.by_load = LoadFriction(problem.model)
+        self.by_load = friction.LoadFriction(problem.model)
         self._leading: AnyArray = problem.kernel_state.independent_rows
         self.event_functions: AnyArray = np.zeros(0, dtype=EVENT_FUNCTION)
         self.reselect_below = 0.0
@@ -120,11 +110,11 @@ class Activation:
     def _moving(self, state: State) -> AnyArray:
         """Return flags (n,) of the resistances that move."""
         self.configure(state)
-        return np.abs(rates_of(self.model, state.qd)) > AT_REST
+        return np.abs(friction.rates_of(self.model, state.qd)) > friction.AT_REST
 
     def at_rest(self, state: State) -> bool:
         """Return True if all rates and accelerations are zero."""
-        return bool(is_at_rest(state.qd, state.qdd))
+        return bool(friction.is_at_rest(state.qd, state.qdd))
 
     def refresh(self, stepper: Stepper, state: State) -> None:
         """Choose independent rows again at a state; the rows in force stay the same."""
@@ -178,7 +168,10 @@ class Activation:
     def _stop(self, state: State, row: int) -> None:
         """Remove the rounding error from the zero rate of a row, unless the row depends on those in force."""
         evaluate_at(self.kernel_state, KINEMATICS | FACTORIZE, state.t, state.q, state.qd)
-        if compiled_stick_slip().own_share(place_of(self.kernel_state), row) > self.options.tolerance:
+        if (
+            friction.compiled_stick_slip().own_share(place_of(self.kernel_state), row)
+            > self.options.tolerance
+        ):
             kernel_state = kernel_state_of(
                 self.model,
                 self.kernel_state.motion_segments,
@@ -205,7 +198,7 @@ class Activation:
     def _solve_stick_slip(self, stepper: Stepper, state: State, at_zero: int) -> None:
         """Decide stick or slip of the resistances, with constraints and locks in force."""
         self.configure(state)
-        kernels, resting = compiled_stick_slip(), self.carrying.copy()
+        kernels, resting = friction.compiled_stick_slip(), self.carrying.copy()
         kernels.let_slide(place_of(self.kernel_state), state.qd, self._left_to_friction(), at_zero, resting)
         self.carrying = np.zeros_like(resting)
         self.choose(state)
@@ -236,7 +229,7 @@ class Activation:
 
     def _stick_or_slip(self, state: State, resting: AnyArray) -> None:
         """Decide stick or slip from the loads of the kernel state; resting (n,) of bool."""
-        decide_stick_slip(
+        friction.decide_stick_slip(
             *(place_of(self.kernel_state), state.qd, resting, self.options.tolerance),
             *(self.sticking, self.carrying),
         )
@@ -257,7 +250,7 @@ class Activation:
         """Choose independent rows of the constraints and locks; rows of sticking resistances are added to them."""
         self.configure(state)
         leading = (*range(self.model.table.persistent), *self.locked)
-        choice = choose_rows(
+        choice = friction.choose_rows(
             self.model,
             leading,
             self.problem.own_rank,
@@ -319,7 +312,7 @@ class Activation:
 
     def _trust(self) -> None:
         self.reselect_below = (
-            trusted_share(self.row_independence) if self.row_independence > _SINGULAR else 0.0
+            friction.trusted_share(self.row_independence) if self.row_independence > _SINGULAR else 0.0
         )
         self.kernel_state.row_independence[2] = min(_UNSAFE, self.reselect_below)
 

@@ -14,7 +14,7 @@ from math import sqrt
 import numpy as np
 
 from mbplugin.dynamics.compiler import Records, kernel
-from mbplugin.model.spatial import AnyArray, Array
+from mbplugin.model import AnyArray, Array
 
 #: A resistance at its bound slides if its acceleration exceeds that due to this fraction of its bound.
 _BREAKS_AWAY = 1e-9

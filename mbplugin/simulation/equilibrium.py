@@ -35,10 +35,9 @@ from mbplugin.dynamics.tree_model import (
 )
 from mbplugin.errors import BadUsage, CannotClose
 from mbplugin.joint_reactions import named_lock
+from mbplugin.model import WORLD, Contact, Driver, Lock, Mechanism, has_quaternion, measure
 from mbplugin.model.brakes import AppliedForces, scene_actions, with_springs
-from mbplugin.model.mechanism import WORLD, Driver, Lock, Mechanism
 from mbplugin.model.mechanism.kinematics import JointValues, displace, forward, relative_pose
-from mbplugin.model.mechanism.pair import Contact, has_quaternion, measure
 from mbplugin.model.scene import (
     LoadLike,
     PayloadLike,

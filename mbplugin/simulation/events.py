@@ -14,7 +14,7 @@ from mbplugin.dynamics.compiler import Records, address_of, compiled, function_a
 from mbplugin.dynamics.kernels.articulated import displace
 from mbplugin.dynamics.kernels.rows import RATE
 from mbplugin.dynamics.kernels.solve import row_acceleration, row_rate
-from mbplugin.model.spatial import AnyArray, Array
+from mbplugin.model import AnyArray, Array
 from mbplugin.simulation.friction import AT_REST
 from mbplugin.simulation.integrators.contract import Step
 from mbplugin.simulation.kernel_state import (

@@ -56,10 +56,7 @@ from mbplugin.dynamics.kernels.solve import (
 )
 from mbplugin.dynamics.tree_model import TreeModel, redundancy
 from mbplugin.errors import BadUsage, BrokenModel
-from mbplugin.model.mechanism import Mechanism
-from mbplugin.model.mechanism.identity import freedom_held
-from mbplugin.model.mechanism.pair import Pair
-from mbplugin.model.spatial import ROTATION, AnyArray, Array, pivot_order, pivots
+from mbplugin.model import ROTATION, AnyArray, Array, Mechanism, Pair, freedom_held, pivot_order, pivots
 from mbplugin.simulation.breaking_away import break_away, column_product, true_positions
 from mbplugin.simulation.kernel_state import MATRIX, VECTOR, KernelState, load_struct
 

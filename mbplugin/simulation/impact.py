@@ -15,6 +15,7 @@ from mbplugin.dynamics.kernels.rows import DISTANCE, MEASURED, RATE
 from mbplugin.dynamics.kernels.solve import row_rate
 from mbplugin.dynamics.tree_model import TreeModel, equations_of
 from mbplugin.errors import BadNumber, BadUsage, UnknownName, suggestion
+from mbplugin.model import Pair, coordinates_of, forward
 from mbplugin.model.mechanism import (
     WORLD,
     Constraint,
@@ -26,8 +27,6 @@ from mbplugin.model.mechanism import (
     Rolling,
     TimedConstraint,
 )
-from mbplugin.model.mechanism.kinematics import coordinates_of, forward
-from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import AnyArray, Array, Pose, make_read_only, pivot_order, solve_triangular
 from mbplugin.simulation.friction import rank_of
 from mbplugin.simulation.kernel_state import KINEMATICS, KernelState, evaluate_at

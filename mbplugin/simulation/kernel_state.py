@@ -32,7 +32,7 @@ from mbplugin.dynamics.kernels.composite_bodies import COMPOSITE, LOAD, RATE, SP
 from mbplugin.dynamics.kernels.rows import JOINT_FRAME, ROW, TERM, any_held, hold_rates, update_rows
 from mbplugin.dynamics.kernels.solve import RESISTANCE, constrain, decompose, impulsive_rates, resist
 from mbplugin.dynamics.tree_model import TreeModel
-from mbplugin.model.spatial import AnyArray, Array
+from mbplugin.model import AnyArray, Array
 
 #: One segment of a prescribed motion: a polynomial in t − start from ``start`` (s) on, lowest power first.
 MOTION_SEGMENT = np.dtype([("drive", np.int64), ("start", np.float64), ("c", np.float64, (6,))], align=True)

@@ -12,9 +12,7 @@ from mbplugin.constraints import DEFAULT_TOLERANCE
 from mbplugin.constraints.closure import Closure, solve_at_poses
 from mbplugin.constraints.moving import advanced
 from mbplugin.constraints.rank import View, sample_poses
-from mbplugin.model.mechanism import Mechanism, TreeJoint
-from mbplugin.model.mechanism.kinematics import coordinate_units, rate_units
-from mbplugin.model.spatial import AnyArray, Array, pivot_order
+from mbplugin.model import AnyArray, Array, Mechanism, TreeJoint, coordinate_units, pivot_order, rate_units
 
 #: Largest and smallest step of an independent coordinate, rad or characteristic lengths.
 _STEP, _SMALLEST = 0.08, 5e-4

@@ -27,11 +27,8 @@ from mbplugin.dynamics import body_accelerations
 from mbplugin.dynamics.tree_model import TreeModel, equations_of
 from mbplugin.errors import BrokenModel
 from mbplugin.joint_reactions.cones import OPTIONS
-from mbplugin.model.brakes import scene_actions
+from mbplugin.model import Array, Contact, Scene, option_of, scene_actions
 from mbplugin.model.mechanism.kinematics import acceleration_units, forward
-from mbplugin.model.mechanism.pair import Contact
-from mbplugin.model.scene import Scene, option_of
-from mbplugin.model.spatial import Array
 from mbplugin.phrases import listed
 from mbplugin.simulation import AccelerationRange, ContactsOpen, MotionRange
 from mbplugin.simulation.friction import AT_REST, LoadFriction, rates_of

@@ -11,15 +11,15 @@ from math import inf, isfinite
 from time import monotonic
 from typing import TYPE_CHECKING, Literal, get_args
 
+from mbplugin.choices import Coordinates, Limits, TransitionRule
 from mbplugin.constraints import DEFAULT_TOLERANCE, require_tolerance
 from mbplugin.errors import BadUsage, UnknownName, answers_wrong_calls, suggestion
-from mbplugin.model import Coordinates, Limits, TransitionRule
 from mbplugin.phrases import one_line_repr
 from mbplugin.processes.supervised import at_safe_points
 from mbplugin.simulation.integrators import DEFAULT_INTEGRATOR, find_integrator, integrator_names
 
 if TYPE_CHECKING:
-    from mbplugin.model.spatial import Array
+    from mbplugin.model import Array
 
 
 #: Default time limit of a motion, a search or a fit, s.

@@ -10,10 +10,8 @@ from typing import Literal, get_args
 import numpy as np
 
 from mbplugin.errors import BadNumber
+from mbplugin.model import MOTION_WORDS, AnyArray, Array, Holder, Pair
 from mbplugin.model.mechanism import Driver, Lock, Mechanism, TimedConstraint
-from mbplugin.model.mechanism.identity import Holder
-from mbplugin.model.mechanism.pair import Pair
-from mbplugin.model.spatial import MOTION_WORDS, AnyArray, Array
 from mbplugin.phrases import one_line_repr
 from mbplugin.simulation.integrators.contract import Chunk, Step
 from mbplugin.simulation.options import Options, UserEvent

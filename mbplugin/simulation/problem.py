@@ -20,10 +20,7 @@ from mbplugin.dynamics.kernels.articulated import displace
 from mbplugin.dynamics.kernels.solve import row_rate
 from mbplugin.dynamics.tree_model import TreeModel, massless_joint, tree_model, without_mass
 from mbplugin.errors import BadUsage
-from mbplugin.model.brakes import AppliedForces
-from mbplugin.model.mechanism import Constraint, Lock, Mechanism
-from mbplugin.model.scene import State
-from mbplugin.model.spatial import AnyArray, Array
+from mbplugin.model import AnyArray, AppliedForces, Array, Constraint, Lock, Mechanism, State
 from mbplugin.phrases import listed
 from mbplugin.simulation.friction import choose_rows, generic_redundancy
 from mbplugin.simulation.kernel_state import (

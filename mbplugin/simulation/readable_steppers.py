@@ -23,8 +23,7 @@ from mbplugin.dynamics.kernels.rows import RATE
 from mbplugin.dynamics.kernels.solve import constrain, resist, row_rate
 from mbplugin.dynamics.tree_model import equations_of
 from mbplugin.errors import BadUsage, CannotClose
-from mbplugin.model.mechanism import Constraint, Mechanism
-from mbplugin.model.spatial import AnyArray, Array
+from mbplugin.model import AnyArray, Array, Constraint, Mechanism
 from mbplugin.simulation.absolute_accelerations import AbsoluteAccelerations
 from mbplugin.simulation.events import (
     EVENT_FUNCTION,
@@ -48,8 +47,8 @@ from mbplugin.simulation.kernel_state import (
     WEAK,
     KernelState,
     evaluate_at,
+    prescribe as prescribe_drives,
 )
-from mbplugin.simulation.kernel_state import prescribe as prescribe_drives
 from mbplugin.simulation.options import Options, breaks_of
 from mbplugin.simulation.problem import Problem, project_state
 from mbplugin.simulation.steppers import Leading, control_of

@@ -18,6 +18,7 @@ from mbplugin.constraints.stated_state import stated_state
 from mbplugin.dynamics.compiler import announce_compilation
 from mbplugin.dynamics.tree_model import tree_model, with_joints_without_mass_at_rest
 from mbplugin.errors import BadNumber, BadUsage, BrokenModel, MbPluginError, UnknownName, suggestion
+from mbplugin.model import Array, Holder, JointSpring, MotionProfile, Pair, Spring, make_read_only
 from mbplugin.model.brakes import (
     AppliedForces,
     BrakeLike,
@@ -29,18 +30,8 @@ from mbplugin.model.brakes import (
     weightless,
     with_springs,
 )
-from mbplugin.model.mechanism import Constraint, Driver, Lock, Mechanism, TimedConstraint
-from mbplugin.model.mechanism.identity import Holder
-from mbplugin.model.mechanism.kinematics import (
-    JointValues,
-    NamedNumbers,
-    forces_of,
-    forward,
-    joint_vector,
-    numbers,
-    rate_vector,
-)
-from mbplugin.model.mechanism.pair import MotionProfile, Pair
+from mbplugin.model.mechanism import Constraint, Driver, Lock, Mechanism, TimedConstraint, kinematics
+from mbplugin.model.mechanism.kinematics import JointValues, NamedNumbers
 from mbplugin.model.scene import (
     LoadLike,
     PayloadLike,
@@ -52,7 +43,6 @@ from mbplugin.model.scene import (
     read_payloads,
     replaced_payloads,
 )
-from mbplugin.model.spatial import Array, JointSpring, Spring, make_read_only
 from mbplugin.phrases import counted, listed, visible_one_line
 from mbplugin.readers import ModelSource, model_of
 from mbplugin.simulation.activation import Activation
@@ -227,7 +217,7 @@ def simulate(
         with_springs(base, springs),
         loads=(*base.loads, *read_loads(mechanism, loads)),
         payloads=base.payloads if payload is None else read_payloads(mechanism, payload),
-        torques={**base.torques, **numbers(torques, forces_of(mechanism))},
+        torques={**base.torques, **kinematics.numbers(torques, kinematics.forces_of(mechanism))},
         armature={**base.armature, **(armature or {})},
         controller=controller,
         damping=damping,
@@ -301,7 +291,9 @@ def _labels(
     """Return the rows to drop as (constraint, component)."""
     if not dropped:
         return ()
-    rows = constraint_matrix(mech, joint_vector(mech, None), rate_vector(mech, None), planar=planar).rows
+    rows = constraint_matrix(
+        mech, kinematics.joint_vector(mech, None), kinematics.rate_vector(mech, None), planar=planar
+    ).rows
     out = []
     for row in dropped:
         if isinstance(row, int):
@@ -446,7 +438,7 @@ def _open_loads(problem: Problem, joints: Sequence[str], options: Options) -> li
     from mbplugin.joint_reactions.statics import build_system
 
     mech, columns = problem.model.mech, plane_columns(options.planar)
-    system = build_system(mech, problem.q, forward(mech, problem.q), columns, options.tolerance)
+    system = build_system(mech, problem.q, kinematics.forward(mech, problem.q), columns, options.tolerance)
     names = [v.name for v in system.verdicts if v.name in joints and not v.unique]
     if not names:
         return []

@@ -10,12 +10,19 @@ import numpy as np
 
 from mbplugin.dynamics.kernels.articulated import displace, increment_rate
 from mbplugin.errors import BadNumber, MbPluginError
-from mbplugin.model.spatial import Array
+from mbplugin.model import Array
 from mbplugin.simulation.activation import Activation
 from mbplugin.simulation.integrators import find_integrator
 from mbplugin.simulation.integrators.contract import Chunk, State, Step
-from mbplugin.simulation.kernel_state import LOOK, MASSLESS, NOT_FINITE, RESELECT, TOO_SMALL, KernelState
-from mbplugin.simulation.kernel_state import WEAK as TOO_WEAK
+from mbplugin.simulation.kernel_state import (
+    LOOK,
+    MASSLESS,
+    NOT_FINITE,
+    RESELECT,
+    TOO_SMALL,
+    WEAK as TOO_WEAK,
+    KernelState,
+)
 from mbplugin.simulation.options import Budget, Options, ctrl_c_waits
 from mbplugin.simulation.passing_marks import Limits, Schedule, joint_limits, passing, passings
 from mbplugin.simulation.problem import GapWatch, Opened, Problem

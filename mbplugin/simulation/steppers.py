@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from mbplugin.dynamics.kernels.articulated import displace
-from mbplugin.model.spatial import AnyArray, Array
+from mbplugin.model import AnyArray, Array
 from mbplugin.simulation.events import EVENT_FUNCTION, locate_first_change
 from mbplugin.simulation.integrators import find_integrator
 from mbplugin.simulation.integrators.contract import Chunk, Control, State, Step, make_chunk

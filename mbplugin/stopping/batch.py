@@ -20,11 +20,8 @@ from mbplugin.dynamics.kernels.composite_bodies import carried_masses, composite
 from mbplugin.dynamics.kernels.solve import RESISTANCE, law_of, store_laws
 from mbplugin.dynamics.tree_model import TreeModel, tree_model
 from mbplugin.errors import BadUsage, MbPluginError
+from mbplugin.model import AnyArray, Array, JointBrake, Payload, Pose, TreeJoint
 from mbplugin.model.brake_law import SCALED
-from mbplugin.model.brakes import JointBrake
-from mbplugin.model.mechanism import TreeJoint
-from mbplugin.model.scene import Payload
-from mbplugin.model.spatial import AnyArray, Array, Pose
 from mbplugin.phrases import listed
 from mbplugin.simulation.events import EVENT_FUNCTION
 from mbplugin.simulation.friction import breaking_address
@@ -38,33 +35,9 @@ from mbplugin.simulation.kernel_state import (
 )
 from mbplugin.simulation.options import ctrl_c_waits
 from mbplugin.simulation.passing_marks import BEYOND
-from mbplugin.stopping.compiled import (
-    BROKEN,
-    LIMIT,
-    MOVING,
-    STEPS,
-    STOPPED,
-    STOPPING,
-    UNDECIDED,
-    called_addresses,
-    compiled_loop,
-    methods,
-    workspace_for_stop,
-)
+from mbplugin.stopping import compiled, many
 from mbplugin.stopping.evaluation import evaluate
 from mbplugin.stopping.lanes import LanesStarts
-from mbplugin.stopping.many import (
-    CARRIED,
-    OUTCOMES,
-    Settings,
-    Stops,
-    StopStarts,
-    StopSummary,
-    clearance,
-    compiled_stops,
-    loop_address,
-    only_slows_down,
-)
 from mbplugin.stopping.outcome import StopReport, slipped_back
 from mbplugin.stopping.run import run_stop
 from mbplugin.stopping.scenario import Scenario
@@ -108,7 +81,7 @@ class ArmStops(Protocol):
     def set_payloads(self, payloads: tuple[Payload, ...]) -> None:
         """Replace the payloads."""
 
-    def stop(self, q: Array, qd: Array) -> StopSummary:
+    def stop(self, q: Array, qd: Array) -> many.StopSummary:
         """Return the result of a category-0 stop from q (nq,) and qd (nv,); rad and m, rad/s and m/s."""
 
     def controlled_stop(
@@ -118,7 +91,7 @@ class ArmStops(Protocol):
         decelerations: Array,
         reactions: Array | None = None,
         braked: bool = True,
-    ) -> StopSummary:
+    ) -> many.StopSummary:
         """Return the result of a stop of category 1 or 2 from q (nq,) and qd (nv,).
 
         ``decelerations`` and ``reactions`` (n,) are those of the joints with brakes, rad/s² or m/s², and s.
@@ -167,7 +140,7 @@ class ArmStopper:
 
     def stop(
         self, q: Array, qd: Array, brakes: tuple[JointBrake, ...], payloads: tuple[Payload, ...]
-    ) -> StopSummary:
+    ) -> many.StopSummary:
         """Return the result of a stop from q (nq,) and qd (nv,); rad and m, rad/s and m/s."""
         self.arm.set_brakes(brakes)
         self.arm.set_payloads(payloads)
@@ -179,7 +152,7 @@ class ArmStopper:
         with ctrl_c_waits():
             return self.arm.controlled_stop(q, qd, decelerations, braked=self.scenario.category == 1)
 
-    def stops(self, starts: StopStarts, payloads: tuple[Payload, ...]) -> Stops:
+    def stops(self, starts: many.StopStarts, payloads: tuple[Payload, ...]) -> many.Stops:
         """Return the results of stops from k starts, with factors on the brakes of the scenario and on payloads."""
         brakes = self.scenario.brakes
         if self.scenario.category == 0 and isinstance(self.arm, CompiledStop):
@@ -188,7 +161,7 @@ class ArmStopper:
                 self._helpers.append(self.arm.another())
             with ctrl_c_waits():
                 return self.arm.stops(starts, brakes, payloads, self._helpers[:helpers])
-        out = Stops.room_for(len(starts), len(brakes), self.scenario.duration)
+        out = many.Stops.room_for(len(starts), len(brakes), self.scenario.duration)
         for k in range(len(starts)):
             carried = tuple(payload.scaled(float(starts.shares[k])) for payload in payloads)
             stop = self.stop(starts.q[k], starts.qd[k], starts.brakes(k, brakes), carried)
@@ -196,13 +169,13 @@ class ArmStopper:
         return out
 
 
-def summary_of(report: StopReport) -> StopSummary:
+def summary_of(report: StopReport) -> many.StopSummary:
     """Return the summary of a stop from its report."""
     keys = ("time", "travel", "reaction_travel", "back")
     times, travels, reactions, back = (
         np.array([getattr(joint, key) for joint in report.joints]) for key in keys
     )
-    return StopSummary(
+    return many.StopSummary(
         report.outcome,
         report.time,
         times,
@@ -252,9 +225,9 @@ class CompiledStop:
         self._words = np.array(words_of(self._kernel_state), dtype=np.int64)
         self._path = path_workspace(self.model.composites, self.model.rates)
         self._path_words = np.array(words_of(self._path), dtype=np.int64)
-        self._workspace = workspace_for_stop(n, nv)
+        self._workspace = compiled.workspace_for_stop(n, nv)
         self._workspace_words = np.array(words_of(self._workspace), dtype=np.int64)
-        self._method = methods()
+        self._method = compiled.methods()
         self._rows, self._event_functions = (
             self._kernel_state.independent_rows,
             np.zeros(3 * n, EVENT_FUNCTION),
@@ -262,7 +235,7 @@ class CompiledStop:
         self._rest = np.zeros(nv)
         self._rates = self._s["rate"][self._own]
         self._order = np.argsort(self._rates)
-        self._pieces = np.zeros((STEPS + 2, 7, nv))
+        self._pieces = np.zeros((compiled.STEPS + 2, 7, nv))
         #: The motion of the last stop, see :func:`~mbplugin.stopping.tool_path.path_length`, until the next one.
         self.pieces = self._pieces
         self._tool = self.model.composites_of.frame(
@@ -314,12 +287,14 @@ class CompiledStop:
         for name, values in self._loaded.items():
             composites[name] = values
 
-    def stop(self, q: Array, qd: Array) -> StopSummary:
+    def stop(self, q: Array, qd: Array) -> many.StopSummary:
         """Return the result of a category-0 stop from q (nq,) and qd (nv,)."""
         one, s, own = np.ones((1, len(self._own))), self._s, self._own
-        starts = StopStarts(np.array([q], dtype=float), np.array([qd], dtype=float), one, one, np.ones(1))
+        starts = many.StopStarts(
+            np.array([q], dtype=float), np.array([qd], dtype=float), one, one, np.ones(1)
+        )
         times = s["power_off"][None, own], s["engagement_time"][None, own]
-        stops = self._computed(starts, s["braked"][None, own], times, np.zeros((1, 0), CARRIED))
+        stops = self._computed(starts, s["braked"][None, own], times, np.zeros((1, 0), many.CARRIED))
         if stops.is_broken[0] and self._patient:
             return self._by_the_runner(starts.q[0], starts.qd[0])
         self.pieces = self._pieces
@@ -331,11 +306,11 @@ class CompiledStop:
 
     def stops(
         self,
-        starts: StopStarts,
+        starts: many.StopStarts,
         brakes: tuple[JointBrake, ...],
         payloads: tuple[Payload, ...],
         helpers: Sequence[CompiledStop] = (),
-    ) -> Stops:
+    ) -> many.Stops:
         """Return the results of category-0 stops from k starts, with factors on these brakes and payloads.
 
         Each of the ``helpers``, see :meth:`another`, computes an equal part of them in a thread of its own.
@@ -351,18 +326,18 @@ class CompiledStop:
 
     def _in_threads(
         self,
-        starts: StopStarts,
+        starts: many.StopStarts,
         brakes: tuple[JointBrake, ...],
         payloads: tuple[Payload, ...],
         helpers: Sequence[CompiledStop],
-    ) -> Stops:
+    ) -> many.Stops:
         """Return the results of the compiled loop for k starts; arguments as for :meth:`stops`."""
         in_lanes = len(starts) >= LEAST_IN_LANES and not len(self.model.springs)
         if not helpers:
             return self._part_of(starts, brakes, payloads, in_lanes)
         # compiled before any thread starts: Ctrl-C interrupts a compilation in the main thread only
-        compiled_loops = (compiled_lanes,) if in_lanes else (loop_address, compiled_stops)
-        for prepare in (called_addresses, *compiled_loops):
+        compiled_loops = (compiled_lanes,) if in_lanes else (many.loop_address, many.compiled_stops)
+        for prepare in (compiled.called_addresses, *compiled_loops):
             prepare()
         ends = np.linspace(0, len(starts), len(helpers) + 2).astype(int).tolist()
         own, *others = (starts.part(slice(*at)) for at in pairwise(ends))
@@ -375,7 +350,7 @@ class CompiledStop:
         finally:
             # nothing goes on in a thread after the call
             wait(waiting)
-        return Stops.joined([*parts, *(one.result() for one in waiting)])
+        return many.Stops.joined([*parts, *(one.result() for one in waiting)])
 
     @cached_property
     def _thread(self) -> ThreadPoolExecutor:
@@ -384,11 +359,11 @@ class CompiledStop:
 
     def _part_of(
         self,
-        starts: StopStarts,
+        starts: many.StopStarts,
         brakes: tuple[JointBrake, ...],
         payloads: tuple[Payload, ...],
         in_lanes: bool,
-    ) -> Stops:
+    ) -> many.Stops:
         """Return the results of the compiled loop for k starts, computed side by side with ``in_lanes``."""
         self.set_brakes(brakes)
         self.set_payloads(payloads)
@@ -405,28 +380,28 @@ class CompiledStop:
 
     def _computed(
         self,
-        starts: StopStarts,
+        starts: many.StopStarts,
         braked: AnyArray,
         times: tuple[Array, Array],
         carried: AnyArray,
         in_lanes: bool = False,
-    ) -> Stops:
+    ) -> many.Stops:
         """Compute stops in one compiled call; arguments as for :func:`~mbplugin.stopping.many.stop_many`.
 
         With ``in_lanes`` several are computed side by side, see :mod:`mbplugin.stopping.side_by_side`.
         """
-        count, n, addresses = len(starts), len(self._own), called_addresses()
+        count, n, addresses = len(starts), len(self._own), compiled.called_addresses()
         if in_lanes:
             return self._side_by_side(starts, braked, times, carried)
         out, settings, point = (
-            Stops.room_for(count, n, self.scenario.duration),
+            many.Stops.room_for(count, n, self.scenario.duration),
             self._settings,
             self._tool[1].p,
         )
         done = 0
         while True:
-            done = compiled_stops()(
-                *(loop_address(), addresses, self._words.ctypes.data, self._words),
+            done = many.compiled_stops()(
+                *(many.loop_address(), addresses, self._words.ctypes.data, self._words),
                 *(
                     self._workspace_words.ctypes.data,
                     self._method,
@@ -445,12 +420,12 @@ class CompiledStop:
                 addresses[-1] = breaking_address()
 
     def _side_by_side(
-        self, starts: StopStarts, braked: AnyArray, times: tuple[Array, Array], carried: AnyArray
-    ) -> Stops:
+        self, starts: many.StopStarts, braked: AnyArray, times: tuple[Array, Array], carried: AnyArray
+    ) -> many.Stops:
         """Compute stops in the lanes of vectors; arguments as for :func:`~mbplugin.stopping.many.stop_many`."""
         out, addresses = (
-            Stops.room_for(len(starts), len(self._own), self.scenario.duration),
-            called_addresses(),
+            many.Stops.room_for(len(starts), len(self._own), self.scenario.duration),
+            compiled.called_addresses(),
         )
         self._lanes.load(self.model.composites, _OF_PAYLOADS, self._s)
         inputs = [np.ascontiguousarray(values) for values in (starts.q, starts.qd, braked, *times, carried)]
@@ -479,21 +454,21 @@ class CompiledStop:
         return StopLanes(self._kernel_state, self._workspace, self._s)
 
     @property
-    def _settings(self) -> Settings:
+    def _settings(self) -> many.Settings:
         tolerances = self.rtol, self.atol, self.scenario.tolerance
-        return Settings(self.scenario.duration, *tolerances, self._tool[0])
+        return many.Settings(self.scenario.duration, *tolerances, self._tool[0])
 
     def _carried(self, payloads: tuple[Payload, ...], shares: Array) -> AnyArray:
         """Return the ``CARRIED`` records (k, c) of the composite bodies with payloads, for shares (k,) of these."""
         loaded = self._masses.with_shares(payloads, shares)
-        out = np.zeros((len(shares), len(loaded)), CARRIED)
+        out = np.zeros((len(shares), len(loaded)), many.CARRIED)
         for n, (k, (mass, com, inertia)) in enumerate(loaded.items()):
             record = out[:, n]
             record["composite"], record["mass"], record["com"], record["inertia"] = k, mass, com, inertia
             record["weight"] = mass[:, None] * self.scenario.mech.gravity
         return out
 
-    def _by_the_runner(self, q: Array, qd: Array) -> StopSummary:
+    def _by_the_runner(self, q: Array, qd: Array) -> many.StopSummary:
         """Compute with the runner a category-0 stop from q (nq,) and qd (nv,) that is too stiff for the compiled loop.
 
         Raises
@@ -524,7 +499,7 @@ class CompiledStop:
         decelerations: Array,
         reactions: Array | None = None,
         braked: bool = True,
-    ) -> StopSummary:
+    ) -> many.StopSummary:
         """Return the result of a stop of category 1 or 2: ramps in closed form, then the brakes alone.
 
         Parameters
@@ -556,12 +531,14 @@ class CompiledStop:
         controlled = np.ascontiguousarray(ramps.pieces(end)[:, :, self._order])
         reaction = v * np.minimum(delay, end)
         if end < rest:
-            ended = (LIMIT if end == limit else MOVING, end, 0)
+            ended = (compiled.LIMIT if end == limit else compiled.MOVING, end, 0)
             return self._stopped(ended, (start, q), times, reaction, np.zeros(len(v)), controlled)
         if not braked:
-            return self._stopped((STOPPED, end, 0), (start, q), times, reaction, np.zeros(len(v)), controlled)
+            return self._stopped(
+                (compiled.STOPPED, end, 0), (start, q), times, reaction, np.zeros(len(v)), controlled
+            )
         status, time, count = self._braked(q, self.scenario.duration - end)
-        if status == BROKEN:
+        if status == compiled.BROKEN:
             raise BadUsage(
                 "a joint that slips after its ramp is braked so stiffly that the stop takes too many steps",
                 expected="dampings and viscous brakes that stop their joint in more than a thousandth of the stop",
@@ -588,22 +565,22 @@ class CompiledStop:
 
     def _run(self, q: Array, qd: Array, duration: float) -> tuple[int, float, int]:
         """Integrate q (nq,) and qd (nv,) in place to rest; return status, time (s) and number of evaluations."""
-        addresses, now = called_addresses(), self._workspace.now
+        addresses, now = compiled.called_addresses(), self._workspace.now
         for _ in range(2):
             for array in arrays_of(self._workspace):
                 array.fill(0)
             now.q[:], now.qd[:] = q, qd
-            status, time, count = compiled_loop()(
+            status, time, count = compiled.compiled_loop()(
                 *(addresses, self._words.ctypes.data, self._words, self._workspace_words.ctypes.data),
                 *(self._method, self._rows, self._event_functions, self._s),
                 *(duration, self.rtol, self.atol, self.scenario.tolerance, self._pieces),
             )
-            if status != UNDECIDED:
+            if status != compiled.UNDECIDED:
                 break
             addresses[-1] = breaking_address()
         q[:], qd[:] = now.q, now.qd
-        if status == STOPPED and only_slows_down(self._s, self._pieces):
-            status, time = MOVING, duration
+        if status == compiled.STOPPED and many.only_slows_down(self._s, self._pieces):
+            status, time = compiled.MOVING, duration
         return int(status), float(time), int(count)
 
     def _stopped(
@@ -614,7 +591,7 @@ class CompiledStop:
         reaction: Array,
         back: Array,
         pieces: Array,
-    ) -> StopSummary:
+    ) -> many.StopSummary:
         """Return the summary of a stop from its end (status, time, count), first and last pose, and motion.
 
         ``times``, ``reaction`` and ``back`` (n,) are those of :class:`StopSummary`, s, rad and m; ``pieces`` (k, 7, nv)
@@ -623,16 +600,16 @@ class CompiledStop:
         (status, time, count), (start, end) = ended, poses
         self.pieces = pieces
         travels = end[self._rates] - start[self._rates]
-        outcome = OUTCOMES[status]
-        if status != LIMIT and slipped_back(back, travels):
+        outcome = many.OUTCOMES[status]
+        if status != compiled.LIMIT and slipped_back(back, travels):
             outcome = "slipped_back"
         carrier, X = self._tool
         length = path_length(self._path_words.ctypes.data, carrier, X.p, pieces)
         displacement = float(np.linalg.norm(self.tool_at(end) - self.tool_at(start)))
-        last = float(times.max(initial=0.0)) if status == STOPPED else time
+        last = float(times.max(initial=0.0)) if status == compiled.STOPPED else time
         # rounding may make a straight path shorter than its chord
         length = max(float(length), displacement)
-        return StopSummary(outcome, last, times, travels, reaction, back, length, displacement, count)
+        return many.StopSummary(outcome, last, times, travels, reaction, back, length, displacement, count)
 
     def motion(self, q: Array) -> StopMotion:
         """Return the motion of the last stop, which began at q (nq,)."""
@@ -661,7 +638,7 @@ class CompiledStop:
 
     def to_limits(self) -> float:
         """Return the smallest distance to a joint limit during the last stop, rad or m."""
-        return float(clearance(self._s, self.pieces))
+        return float(many.clearance(self._s, self.pieces))
 
     def holding(self, q: Array) -> Array:
         """Return the brake forces (n,) that hold a pose q (nq,), N·m and N."""
@@ -694,7 +671,7 @@ class CompiledStop:
 
 def _stopping(model: TreeModel, scenario: Scenario) -> AnyArray:
     """Return the ``STOPPING`` records (n,) of the joints, in the order of the resistances."""
-    s = np.zeros(len(model.resistances), dtype=STOPPING)
+    s = np.zeros(len(model.resistances), dtype=compiled.STOPPING)
     mech = model.mech
     bounds = {
         joint.qd.start: joint.pair.freedoms[0]

@@ -18,11 +18,7 @@ from mbplugin.constraints.closure import Closure
 from mbplugin.constraints.rank import sample_poses
 from mbplugin.dynamics.tree_model import joint_equations, tree_model
 from mbplugin.errors import BadUsage
-from mbplugin.model.brakes import JointBrake
-from mbplugin.model.mechanism import Driver, TreeJoint
-from mbplugin.model.mechanism.kinematics import displace, follows, forward
-from mbplugin.model.scene import Payload
-from mbplugin.model.spatial import AnyArray, Array
+from mbplugin.model import AnyArray, Array, Driver, JointBrake, Payload, TreeJoint, displace, follows, forward
 from mbplugin.phrases import listed
 from mbplugin.simulation.friction import choose_rows
 from mbplugin.simulation.kernel_state import KINEMATICS, KernelState, evaluate_at, kernel_state_of

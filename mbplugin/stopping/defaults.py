@@ -10,11 +10,8 @@ from math import isfinite
 import numpy as np
 
 from mbplugin.errors import BadNumber, BadUsage, UnknownName, suggestion
-from mbplugin.model.brake_law import LARGEST
-from mbplugin.model.mechanism import WORLD, Mechanism, TreeJoint
+from mbplugin.model import LARGEST, WORLD, Array, Mechanism, Payload, TreeJoint
 from mbplugin.model.mechanism.kinematics import follows, forward, home, joint_axes
-from mbplugin.model.scene import Payload
-from mbplugin.model.spatial import Array
 from mbplugin.phrases import WORD_IN_NAME, listed
 from mbplugin.readers.standing import likely_wheels, moves, stated_wheels
 from mbplugin.stopping.scenario import Scenario

@@ -11,12 +11,9 @@ import numpy as np
 
 from mbplugin.constraints.reduction import find_blocks
 from mbplugin.dynamics.tree_model import joint_equations
+from mbplugin.model import Array, Holder, Lock, Mechanism, Payload, Request, Shape, lock_component, units_of
 from mbplugin.model.brake_law import BrakeLaw, depends_on_rate, rate_force
 from mbplugin.model.brakes import AppliedForces, JointBrake
-from mbplugin.model.mechanism import Lock, Mechanism
-from mbplugin.model.mechanism.identity import Holder, lock_component
-from mbplugin.model.scene import Payload, Request, Shape
-from mbplugin.model.spatial import Array, units_of
 from mbplugin.phrases import listed
 from mbplugin.readers.meshes import mesh_bounds
 from mbplugin.simulation.impact import activate

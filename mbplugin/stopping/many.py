@@ -27,8 +27,7 @@ from mbplugin.dynamics.compiler import (
 )
 from mbplugin.dynamics.kernels import move
 from mbplugin.dynamics.kernels.solve import RESISTANCE
-from mbplugin.model.brakes import JointBrake
-from mbplugin.model.spatial import AnyArray, Array
+from mbplugin.model import AnyArray, Array, JointBrake
 from mbplugin.simulation.events import EVENT_FUNCTION
 from mbplugin.simulation.friction import AT_REST
 from mbplugin.simulation.integrators.explicit_loop import METHOD, put

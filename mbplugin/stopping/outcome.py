@@ -8,11 +8,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from mbplugin.model import PAIR_ROLES, PairRole
-from mbplugin.model.brake_law import rate_force
-from mbplugin.model.mechanism import WORLD
-from mbplugin.model.mechanism.pair import Pair
-from mbplugin.model.spatial import AnyArray, Array
+from mbplugin.model import PAIR_ROLES, WORLD, AnyArray, Array, Pair, PairRole, rate_force
 from mbplugin.phrases import listed, one_line, one_line_repr
 from mbplugin.rendering import Result
 from mbplugin.simulation.passing_marks import Event, bracketed_zero

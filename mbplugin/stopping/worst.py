@@ -12,25 +12,17 @@ from typing_extensions import Unpack
 
 from mbplugin.arguments import checked
 from mbplugin.errors import BadNumber, BadUsage
-from mbplugin.model import FailureKind, Moving
-from mbplugin.model.brake_law import Brake, BrakeLaw
+from mbplugin.model import Array, Brake, BrakeLaw, FailureKind, Moving, units_of
 from mbplugin.model.brakes import JointBrake, speeds_sentence, stated_brake, with_coordinates
 from mbplugin.model.mechanism.kinematics import NamedNumbers, accelerations_of, numbers, rates_of
 from mbplugin.model.scene import Scene, as_scene, mechanism_of
-from mbplugin.model.spatial import Array, units_of
 from mbplugin.processes.foreign import cores, require_possible
 from mbplugin.readers import ModelSource
 from mbplugin.readers.standing import standing
 from mbplugin.simulation.options import MAX_SECONDS
-from mbplugin.stopping import CONFIDENCE, SHARE, require_bound
+from mbplugin.stopping import CONFIDENCE, SHARE, defaults, require_bound
 from mbplugin.stopping.batch import ArmStopper, ArmStops, CompiledStop
 from mbplugin.stopping.coupled import arm_stops, following, stated_rates
-from mbplugin.stopping.defaults import (
-    default_tool,
-    full_speeds,
-    payload_options,
-    rated_payload,
-)
 from mbplugin.stopping.many import StopSummary
 from mbplugin.stopping.outcome import StopOutcome
 from mbplugin.stopping.run import StopArguments, make_scenario, stop_command, tool_name
@@ -213,7 +205,7 @@ def worst_stop(
     common["brakes"] = brakes = tuple(common["brakes"] or ())
     tool, failures = common["tool"], tuple(failures)
     mech = with_assumed_drives(mech, brakes)
-    default = default_tool(mechanism_of(mech)) if tool is None else None
+    default = defaults.default_tool(mechanism_of(mech)) if tool is None else None
     body = tool_name(mechanism_of(mech), tool)
     stopped = axes_that_stop(mechanism_of(mech), body, axes)
     mech, rigid = with_rigid_rest(mech, body, brakes, stopped, axes, carries=bool(payload))
@@ -222,7 +214,7 @@ def worst_stop(
     # no need to require them again
     common["require_brakes"] = False
     scenario = replace(scenario, limits=limits, duration=duration)
-    rated = rated_payload(scenario, payload)
+    rated = defaults.rated_payload(scenario, payload)
     scenario = replace(scenario, actions=replace(scenario.actions, payloads=()))
     # a rough computation is enough while searching
     rough = (1e-6, 1e-8)
@@ -242,7 +234,7 @@ def worst_stop(
     )
     scenario = replace(scenario, taken=taken)
     names = _axes(arm, axes, speeds)
-    full = full_speeds(scenario.mech, names, speeds)
+    full = defaults.full_speeds(scenario.mech, names, speeds)
     nominal = StopSpace(arm, rated, full, None, torque_tolerance, delay_tolerance, payload_range)
     # a stop that comes closer to a limit might reach it when computed more accurately
     computer = StopComputer(ArmStopper(arm, threads), progress or (lambda count: None), _MARGIN)
@@ -480,7 +472,7 @@ class ValuesOf:
         if varied:
             common["brakes"] = [_stated(b) for b in start.brakes(scenario.brakes)]
         command = stop_command(self.scene, scenario, common, (), not (self.of_scene or space.rated.mass))
-        carried = payload_options(space.rated, start.share, self.of_scene)
+        carried = defaults.payload_options(space.rated, start.share, self.of_scene)
         extra = ("--limits", "ignore") if scenario.limits == "ignore" else ()
         if command is None or self._reacts_otherwise(start):
             return None

@@ -11,12 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbplugin.model import FailureKind, Moving, StopMeasure
-from mbplugin.model.brake_law import Units
-from mbplugin.model.brakes import JointBrake
-from mbplugin.model.mechanism.pair import Pair
-from mbplugin.model.scene import Payload
-from mbplugin.model.spatial import AnyArray, Array, is_turn
+from mbplugin.choices import FailureKind, Moving, StopMeasure
+from mbplugin.model import AnyArray, Array, JointBrake, Pair, Payload, Units, is_turn
 from mbplugin.phrases import counted, one_line, one_line_repr
 from mbplugin.rendering import Result
 from mbplugin.simulation.options import LONGEST, require_positive

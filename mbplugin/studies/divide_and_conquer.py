@@ -31,12 +31,9 @@ from mbplugin.joint_reactions import closed_state
 from mbplugin.joint_reactions.flexible import StiffnessLike, read_stiffness, resolve
 from mbplugin.joint_reactions.statics import balance, build_system
 from mbplugin.joint_reactions.stiffness import Applied, coverage, stated_elements
+from mbplugin.model import AnyArray, Array, JointValues, Mechanism, RowLabel, make_read_only
 from mbplugin.model.brakes import AppliedForces, rate_values, scene_actions
-from mbplugin.model.mechanism import Mechanism
-from mbplugin.model.mechanism.identity import RowLabel
-from mbplugin.model.mechanism.kinematics import JointValues
 from mbplugin.model.scene import LoadLike, Payload, Scene, read_loads
-from mbplugin.model.spatial import AnyArray, Array, make_read_only
 from mbplugin.readers import ModelSource, model_of
 
 #: Wrenches (d,) on a body at its handles, world axes, by joint.

@@ -15,8 +15,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from mbplugin.dynamics.absolute import absolute_equations
-from mbplugin.dynamics.explicit_closure import Closing
-from mbplugin.dynamics.explicit_closure import closing_conditions as conditions_of
+from mbplugin.dynamics.explicit_closure import Closing, closing_conditions as conditions_of
 from mbplugin.dynamics.formulations import (
     ADMISSIBLE,
     Equations,
@@ -36,11 +35,7 @@ from mbplugin.dynamics.tree_model import joint_equations
 from mbplugin.errors import BadUsage, UnknownName, suggestion
 from mbplugin.joint_reactions import Model, closed_state
 from mbplugin.joint_reactions.statics import System, build_system
-from mbplugin.model import Coordinates
-from mbplugin.model.brakes import AppliedForces
-from mbplugin.model.mechanism.identity import RowLabel
-from mbplugin.model.mechanism.kinematics import JointValues
-from mbplugin.model.scene import LoadLike, Scene, read_loads
+from mbplugin.model import AppliedForces, Coordinates, JointValues, LoadLike, RowLabel, Scene, read_loads
 from mbplugin.model.spatial import AnyArray, Array, make_read_only
 from mbplugin.phrases import listed
 from mbplugin.readers import ModelSource, model_of

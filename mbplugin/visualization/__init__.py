@@ -14,13 +14,9 @@ import numpy as np
 
 from mbplugin.bullet.tree import Visual, wavefront
 from mbplugin.errors import BadNumber, BadUsage
-from mbplugin.model.mechanism import Mechanism
-from mbplugin.model.mechanism.kinematics import BodyPoses, forward
-from mbplugin.model.mechanism.pair import Pair
-from mbplugin.model.scene import Scene, as_scene
+from mbplugin.model import BodyPoses, Mechanism, Pair, Scene, as_scene, forward
 from mbplugin.model.spatial import Array, Pose, align_z, quaternion_from_rotation
-from mbplugin.report.picture import PALETTE, ArrowLengths, DrawnArrow, Picture, drawn_arrows
-from mbplugin.report.picture import bodies as shapes
+from mbplugin.report.picture import PALETTE, ArrowLengths, DrawnArrow, Picture, bodies as shapes, drawn_arrows
 from mbplugin.report.picture.bodies import BodyDrawing, JointGlyph, Mesh, glyph_mesh, merged, moved
 from mbplugin.simulation.trajectory.resampling import drawn
 

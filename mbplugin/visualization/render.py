@@ -12,32 +12,19 @@ from typing import Any
 
 import numpy as np
 
+from mbplugin import visualization
 from mbplugin.bullet import quiet, require_engine, session
 from mbplugin.errors import BadUsage, MissingDependency
 from mbplugin.files import replacing, require_folder
-from mbplugin.model.spatial import AnyArray, Array
+from mbplugin.model import AnyArray, Array
 from mbplugin.phrases import shortened, visible
 from mbplugin.report.picture import LEGEND, PALETTE, Picture
 from mbplugin.report.picture.bodies import JointGlyph
-from mbplugin.visualization import (
-    RATE,
-    Replay,
-    Surface,
-    VisualScene,
-    arrow_points,
-    arrow_surfaces,
-    by_colour,
-    ghost_surfaces,
-    path_surface,
-    placed,
-    replay_points,
-    robot_surfaces,
-)
 
 PICTURES, FILMS = (".png", ".jpg"), (".gif", ".mp4")
 FILM_SIZE = (640, 360)
 #: Number of frames for which a film rests on its last pose, the one of interest.
-_LAST = RATE
+_LAST = visualization.RATE
 _COLOURS = 255
 _SMALLEST, _LARGEST = 64, 4096
 SIZE = (1280, 720)
@@ -105,7 +92,7 @@ def write_picture(
     said: Sequence[str],
     size: tuple[int, int],
     angles: tuple[float, ...] = (),
-    replay: Replay | None = None,
+    replay: visualization.Replay | None = None,
     labels: bool = True,
 ) -> None:
     """Write a picture; a replay is drawn at its last pose.
@@ -137,7 +124,7 @@ def write_film(
     path: Path,
     seen: Picture,
     said: Sequence[str],
-    replay: Replay,
+    replay: visualization.Replay,
     size: tuple[int, int] = FILM_SIZE,
     angles: tuple[float, ...] = (),
     progress: Callable[[int, int], None] | None = None,
@@ -161,7 +148,10 @@ def write_film(
 
 
 def _frames(
-    renderer: Renderer, replay: Replay, said: Sequence[str], progress: Callable[[int, int], None] | None
+    renderer: Renderer,
+    replay: visualization.Replay,
+    said: Sequence[str],
+    progress: Callable[[int, int], None] | None,
 ) -> Iterator[Any]:
     for k, q in enumerate(replay.q):
         yield renderer.frame(q, (*said, *replay.said(k, replay.speed)))
@@ -174,12 +164,12 @@ def _write_gif(frames: Iterator[Any], path: Path) -> None:
     image = pillow().Image
     first = next(frames).quantize(_COLOURS, kmeans=1, dither=image.Dither.NONE)
     rest = [frame.quantize(palette=first, dither=image.Dither.NONE) for frame in frames]
-    still = [1000 // RATE] * len(rest) + [1000 * _LAST // RATE]
+    still = [1000 // visualization.RATE] * len(rest) + [1000 * _LAST // visualization.RATE]
     first.save(path, save_all=True, append_images=rest, duration=still, loop=0)
 
 
 def _write_mp4(frames: Iterator[Any], path: Path) -> None:
-    with _encoder().get_writer(path, fps=RATE, macro_block_size=2, quality=7) as film:
+    with _encoder().get_writer(path, fps=visualization.RATE, macro_block_size=2, quality=7) as film:
         last = None
         for frame in frames:
             last = np.asarray(frame)
@@ -241,29 +231,33 @@ class Renderer:
         seen: Picture,
         size: tuple[int, int] = SIZE,
         angles: tuple[float, ...] = (),
-        replay: Replay | None = None,
+        replay: visualization.Replay | None = None,
     ) -> None:
         pillow()
         self.seen, self.size = seen, size
-        extra = arrow_points(seen) if replay is None else replay_points(seen, replay)
+        extra = (
+            visualization.arrow_points(seen) if replay is None else visualization.replay_points(seen, replay)
+        )
         self.camera: Camera = camera_for(seen, size, angles, extra)
         self._stack = ExitStack()
         self._replay = replay
-        self._line = None if replay is None else path_surface(replay.path_W, seen.radius)
+        self._line = None if replay is None else visualization.path_surface(replay.path_W, seen.radius)
 
     def __enter__(self) -> Renderer:
-        surfaces = list(robot_surfaces(self.seen))
-        still: list[Surface] = []
-        clear: dict[str, Surface] = {}
+        surfaces = list(visualization.robot_surfaces(self.seen))
+        still: list[visualization.Surface] = []
+        clear: dict[str, visualization.Surface] = {}
         if self._replay is None:
-            arrows = {surface.key: surface for surface in arrow_surfaces(self.seen)}
+            arrows = {surface.key: surface for surface in visualization.arrow_surfaces(self.seen)}
             clear = {key: arrows.pop(key) for key in ("open",) if key in arrows}
             still += arrows.values()
         else:
             still += [] if self._line is None else [self._line]
             for key, q in self._replay.ghosts.items():
-                whole = placed(ghost_surfaces(self.seen, key), self.seen.mechanism, q)
-                clear.update(by_colour(whole))
+                whole = visualization.placed(
+                    visualization.ghost_surfaces(self.seen, key), self.seen.mechanism, q
+                )
+                clear.update(visualization.by_colour(whole))
         self._stage = self._client([*surfaces, *still])
         self._stage.place(self.seen.poses)
         self._clear = [(PALETTE[key].alpha, self._alone(surface)) for key, surface in clear.items()]
@@ -295,17 +289,17 @@ class Renderer:
             keys -= {"known", "open", "resolved"}
         return keys
 
-    def _client(self, surfaces: Sequence[Surface]) -> VisualScene:
+    def _client(self, surfaces: Sequence[visualization.Surface]) -> visualization.VisualScene:
         bullet, client = self._stack.enter_context(session())
-        stage = VisualScene(bullet, client, self.seen.mechanism)
+        stage = visualization.VisualScene(bullet, client, self.seen.mechanism)
         with quiet():
             stage.draw(surfaces)
         return stage
 
-    def _alone(self, surface: Surface) -> VisualLayer:
+    def _alone(self, surface: visualization.Surface) -> VisualLayer:
         """Render a translucent surface by itself."""
         with session() as (bullet, client):
-            stage = VisualScene(bullet, client, self.seen.mechanism)
+            stage = visualization.VisualScene(bullet, client, self.seen.mechanism)
             with quiet():
                 stage.draw([surface])
             return self._layer(stage)
@@ -319,7 +313,7 @@ class Renderer:
             solid.rgb[before] = np.rint(mixed)
         return solid.rgb
 
-    def _layer(self, stage: VisualScene) -> VisualLayer:
+    def _layer(self, stage: visualization.VisualScene) -> VisualLayer:
         width, height = (_FINE * n for n in self.size)
         near, far = 0.02 * self.camera.distance, 20 * self.camera.distance + 20 * self.seen.radius
         bullet = stage.bullet

@@ -14,11 +14,7 @@ from mbplugin.constraints.reduction import characteristic_length
 from mbplugin.constraints.rows import all_rows
 from mbplugin.errors import BrokenModel
 from mbplugin.joint_reactions import named_lock
-from mbplugin.model.mechanism import Coupling, Mechanism
-from mbplugin.model.mechanism.identity import RowLabel
-from mbplugin.model.mechanism.kinematics import BodyPoses, coordinates_of
-from mbplugin.model.mechanism.pair import Pair
-from mbplugin.model.scene import Scene
+from mbplugin.model import BodyPoses, Coupling, Mechanism, Pair, RowLabel, Scene, coordinates_of
 from mbplugin.model.spatial import COMPONENTS, AnyArray, Array, axis_of, cross, is_turn
 from mbplugin.phrases import names_of
 

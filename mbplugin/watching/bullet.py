@@ -17,10 +17,7 @@ import numpy as np
 from mbplugin.bullet import engine, quiet
 from mbplugin.bullet.reader import Link, Links, closure_of, links_of, read_client
 from mbplugin.errors import UnknownName
-from mbplugin.model.mechanism import WORLD
-from mbplugin.model.mechanism.kinematics import rigid_groups
-from mbplugin.model.mechanism.pair import LARGEST_FRICTION
-from mbplugin.model.spatial import AnyArray, Array, cross, skew
+from mbplugin.model import LARGEST_FRICTION, WORLD, AnyArray, Array, cross, rigid_groups, skew
 from mbplugin.watching import Geometry, PairFrames, Structure, geometry_of, rates_of, structure_of
 from mbplugin.watching.reading import Reading, Touching
 

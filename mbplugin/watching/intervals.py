@@ -10,11 +10,7 @@ from mbplugin.constraints.rows import plane_columns
 from mbplugin.joint_reactions import with_held
 from mbplugin.joint_reactions.bounds import Possible, bounds_of, inequalities
 from mbplugin.joint_reactions.statics import System, balance, build_system
-from mbplugin.model.mechanism import Lock, Mechanism
-from mbplugin.model.mechanism.identity import RowLabel, lock_label
-from mbplugin.model.mechanism.kinematics import coordinates_of
-from mbplugin.model.mechanism.pair import Contact
-from mbplugin.model.spatial import Array, cross
+from mbplugin.model import Array, Contact, Lock, Mechanism, RowLabel, coordinates_of, cross, lock_label
 from mbplugin.watching.numbers import Mark, Numbers, contact_names, row_labels
 
 #: Largest share of the load, or relative rest of an equation of motion, that nothing balances.

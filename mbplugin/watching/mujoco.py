@@ -13,9 +13,7 @@ from typing import Any
 import numpy as np
 
 from mbplugin.errors import BadUsage
-from mbplugin.model.mechanism import WORLD
-from mbplugin.model.mechanism.kinematics import forward, rigid_groups
-from mbplugin.model.mechanism.pair import LARGEST_FRICTION
+from mbplugin.model import LARGEST_FRICTION, WORLD, forward, rigid_groups
 from mbplugin.model.spatial import Array, Pose, cross, quaternion_from_rotation, rotation_from_quaternion
 from mbplugin.readers.mjcf import pose_wxyz, read_tree, scene_of_model
 from mbplugin.readers.mjcf.compile import Names, mujoco_module

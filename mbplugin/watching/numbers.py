@@ -14,9 +14,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from mbplugin.model.mechanism.identity import DisjointSets, RowLabel, lock_label
-from mbplugin.model.mechanism.pair import TANGENTS
-from mbplugin.model.spatial import AnyArray, Array, cross, skew
+from mbplugin.model import TANGENTS, AnyArray, Array, DisjointSets, RowLabel, cross, lock_label, skew
 from mbplugin.watching import Geometry, Structure, wrenches_of_motion
 from mbplugin.watching.reading import Reading, Touching
 

@@ -9,8 +9,7 @@ from types import ModuleType
 import numpy as np
 
 from mbplugin.errors import MbPluginError
-from mbplugin.model.mechanism.identity import RowLabel
-from mbplugin.model.spatial import Array
+from mbplugin.model import Array, RowLabel
 from mbplugin.watching.intervals import Interval
 from mbplugin.watching.numbers import contact_names, drifts_of
 from mbplugin.watching.update import Update

@@ -10,8 +10,7 @@ import numpy as np
 
 from mbplugin.errors import BadUsage, MissingDependency
 from mbplugin.files import PLOTTING_ENDINGS, replacing, require_folder
-from mbplugin.model.mechanism.identity import RowLabel
-from mbplugin.model.spatial import AnyArray, Array
+from mbplugin.model import AnyArray, Array, RowLabel
 from mbplugin.watching.numbers import Mark
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mbplugin.model.spatial import AnyArray, Array
+from mbplugin.model import AnyArray, Array
 from mbplugin.watching import Geometry, PairFrames
 
 

@@ -14,9 +14,7 @@ import numpy as np
 from mbplugin.arguments import checked
 from mbplugin.constraints import DEFAULT_TOLERANCE
 from mbplugin.errors import BadUsage, MbPluginError
-from mbplugin.model import library_model
-from mbplugin.model.mechanism.identity import RowLabel
-from mbplugin.model.spatial import AnyArray
+from mbplugin.model import AnyArray, RowLabel, library_model
 from mbplugin.phrases import counted, listed, one_line
 from mbplugin.readers import BulletClient, MuJoCoData, MuJoCoModel, client_id
 from mbplugin.watching import Structure, length_of

@@ -9,8 +9,7 @@ from math import isfinite
 
 import numpy as np
 
-from mbplugin.model import ReactionUnit
-from mbplugin.model.mechanism.identity import RowLabel, lock_label
+from mbplugin.model import ReactionUnit, RowLabel, lock_label
 from mbplugin.phrases import counted, one_line
 from mbplugin.watching.intervals import Interval, intervals_of, outside
 from mbplugin.watching.log import LogRow

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from importlib import import_module
 
+from mbplugin.choices import FORMATS as FORMATS
 from mbplugin.errors import BadUsage
-from mbplugin.model import FORMATS as FORMATS
-from mbplugin.model.mechanism import Mechanism
-from mbplugin.model.scene import Request, Scene, as_scene
-from mbplugin.model.spatial import Array
+from mbplugin.model import Array, Mechanism, Request, Scene, as_scene
 from mbplugin.readers import load, read_again
 from mbplugin.writers.written import ENDINGS, Written
 

@@ -22,10 +22,7 @@ import numpy as np
 
 from mbplugin.errors import MbPluginError
 from mbplugin.files import read_bounded
-from mbplugin.model.mechanism import WORLD, Mechanism, TreeJoint
-from mbplugin.model.mechanism.kinematics import FRAMES_MEET, forward
-from mbplugin.model.mechanism.pair import Pair
-from mbplugin.model.scene import Request, Scene, State
+from mbplugin.model import FRAMES_MEET, WORLD, Mechanism, Pair, Request, Scene, State, TreeJoint, forward
 from mbplugin.model.spatial import Array, quaternion_from_rotation, rotation_from_quaternion
 from mbplugin.phrases import listed
 from mbplugin.readers import format_name, read_again

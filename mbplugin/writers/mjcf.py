@@ -14,11 +14,8 @@ from pathlib import Path
 import numpy as np
 
 from mbplugin.errors import BadUsage
+from mbplugin.model import BodyPoses, DisjointSets, Pair, Request, Scene, forward
 from mbplugin.model.mechanism import WORLD, Body, Mechanism, TreeJoint
-from mbplugin.model.mechanism.identity import DisjointSets
-from mbplugin.model.mechanism.kinematics import BodyPoses, forward
-from mbplugin.model.mechanism.pair import Pair
-from mbplugin.model.scene import Request, Scene
 from mbplugin.model.spatial import JointSpring, Pose, quaternion_from_rotation
 from mbplugin.writers.shapes import Solid, Solids, is_mjcf, solids_of
 from mbplugin.writers.written import (

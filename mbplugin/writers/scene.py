@@ -8,11 +8,10 @@ from math import isfinite
 import numpy as np
 
 from mbplugin.files import toml_text
+from mbplugin.model import Array, Contact, Freedom, Pair, Pose, rpy_from_rotation
 from mbplugin.model.mechanism import Coupling, Driver, KnifeEdge, Mechanism, Pfaffian, Rolling
 from mbplugin.model.mechanism.kinematics import BodyPoses, coordinates_of, forward
-from mbplugin.model.mechanism.pair import Contact, Freedom, Pair
 from mbplugin.model.scene import FREEDOM_KEYS, LintOptions, Scene
-from mbplugin.model.spatial import Array, Pose, rpy_from_rotation
 from mbplugin.phrases import listed
 from mbplugin.writers.shapes import Solid, in_roles, solids_of
 from mbplugin.writers.written import Loss, Written, states_freedom, toml_number, unwritten

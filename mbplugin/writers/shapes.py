@@ -12,9 +12,7 @@ from numpy.typing import NDArray
 
 from mbplugin.errors import MbPluginError
 from mbplugin.files import read_bounded, seen_from
-from mbplugin.model.mechanism import WORLD
-from mbplugin.model.scene import Request, Scene, Shape
-from mbplugin.model.spatial import Array, Pose
+from mbplugin.model import WORLD, Array, Pose, Request, Scene, Shape
 from mbplugin.phrases import counted, listed
 from mbplugin.readers import format_name
 from mbplugin.readers.meshes import LARGEST_FILE, UnusableMesh, mesh_path, read_triangles

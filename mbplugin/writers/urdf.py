@@ -12,10 +12,8 @@ from math import isfinite
 import numpy as np
 
 from mbplugin.errors import BadUsage
+from mbplugin.model import Freedom, Pair, Pose, Scene, rpy_from_rotation
 from mbplugin.model.mechanism import STANDARD_GRAVITY, WORLD, Body, Mechanism, Term, TreeJoint
-from mbplugin.model.mechanism.pair import Freedom, Pair
-from mbplugin.model.scene import Scene
-from mbplugin.model.spatial import Pose, rpy_from_rotation
 from mbplugin.phrases import listed
 from mbplugin.writers.shapes import Solid, Solids, in_roles, solids_of
 from mbplugin.writers.written import (

@@ -14,15 +14,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import degrees, isfinite
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from mbplugin.errors import BadUsage
-from mbplugin.model.mechanism import WORLD, Body, Coupling
-from mbplugin.model.mechanism.kinematics import forward
-from mbplugin.model.mechanism.pair import Freedom, Pair
-from mbplugin.model.scene import Scene
+from mbplugin.model import WORLD, Body, Coupling, Freedom, Mechanism, Pair, Request, Scene, forward
 from mbplugin.model.spatial import Array, Pose, is_turn, quaternion_from_rotation, rotation_from_quaternion
 from mbplugin.phrases import counted, listed
 from mbplugin.processes.foreign import in_engine
@@ -32,12 +29,6 @@ from mbplugin.readers.usd.stage import Stage, nothing_opens, pxr_modules
 from mbplugin.writers.shapes import Solid, Solids, solids_of
 from mbplugin.writers.written import Loss, Written, number, unwritten, unwritten_constraints
 from mbplugin.writers.xml_text import Edited, NoCopy
-
-if TYPE_CHECKING:
-    from mbplugin.model.mechanism import Mechanism
-    from mbplugin.model.mechanism.pair import Pair
-    from mbplugin.model.scene import Request
-
 
 #: Joint prims with a schema of their own; other pairs are generic joints with locked directions.
 SCHEMAS = {

@@ -14,12 +14,9 @@ from lxml import etree
 
 from mbplugin.errors import BadUsage
 from mbplugin.files import replacing
-from mbplugin.model import LossKind
-from mbplugin.model.mechanism import WORLD, Body, Mechanism, TreeJoint
-from mbplugin.model.mechanism.identity import freedom_name
+from mbplugin.model import WORLD, Body, LossKind, Mechanism, Request, Scene, State, TreeJoint, freedom_name
 from mbplugin.model.mechanism.kinematics import BodyPoses, coordinates_of, forward, welded_bodies
 from mbplugin.model.mechanism.pair import Freedom, Pair, RowKind, has_quaternion
-from mbplugin.model.scene import Request, Scene, State
 from mbplugin.model.spatial import Array, JointSpring, Pose, axis_of, is_turn
 from mbplugin.phrases import counted, listed, one_line
 

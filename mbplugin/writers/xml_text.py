@@ -19,9 +19,8 @@ from lxml import etree
 
 from mbplugin.errors import BadUsage
 from mbplugin.files import seen_from, toml_text
-from mbplugin.model.mechanism import WORLD, Mechanism
-from mbplugin.model.scene import Request
-from mbplugin.readers.mjcf.files import model_files
+from mbplugin.model import WORLD, Mechanism, Request
+from mbplugin.readers.mjcf.files import NAMING, model_files
 from mbplugin.readers.paths import find, is_file, package_of, read_text
 from mbplugin.readers.xml import Element, local_name, parse_xml, without_comments
 
@@ -458,7 +457,6 @@ def _moved_mjcf(text: str, request: Request, folder: Path) -> str:
 
     Included files stay where they are; those with file names relative to the folder of the model are expanded.
     """
-    from mbplugin.readers.mjcf.files import NAMING, model_files
 
     text = MjcfText(text, request).text(also=_names_files)
     files = model_files(text, request)

@@ -5,8 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import scipy.linalg
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 
 import mbplugin as mb
 from mbplugin.model.mechanism.kinematics import coordinates_of, forward

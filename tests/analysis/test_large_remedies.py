@@ -8,9 +8,15 @@ from scipy.sparse import csr_array
 
 import mbplugin as mb
 from benchmark_mechanisms import n_four_bar
-from mbplugin.analysis import analyze_mechanism
-from mbplugin.analysis import remedies as of_remedies
-from mbplugin.analysis.catalogue import Option, Replacement, _Echelon, _smallest, _smallest_each
+from mbplugin.analysis import analyze_mechanism, remedies as of_remedies
+from mbplugin.analysis.catalogue import (
+    Loads,
+    Option,
+    Replacement,
+    _Echelon,
+    _smallest,
+    _smallest_of_each,
+)
 from mbplugin.analysis.remedies import apply_changes
 from mbplugin.constraints import rank
 from mbplugin.constraints.rank import View, local_stresses
@@ -110,14 +116,15 @@ def test_released_rows_are_counted_once(seed: int) -> None:
     rows = [(np.array([k, (k + 1) % 12]), np.array([[1.0, -1.0]])) for k in range(12)]
     rows += [(np.sort(rng.choice(12, 3, replace=False)), rng.normal(size=(2, 3))) for _ in range(2)]
     echelon, taken = _Echelon(), []
-    replacement = Replacement("a", "spherical", None, np.eye(1), 1.0)
     for k in rng.permutation(len(rows)):
         before = np.vstack([np.zeros((1, 12)), *taken])
         columns, values = rows[k]
         whole = np.zeros((len(values), 12))
         whole[:, columns] = values
         new = np.linalg.matrix_rank(np.vstack((before, whole))) - np.linalg.matrix_rank(before)
-        assert echelon.take(Option(replacement, columns, values, 1.0)) == (new == len(values))
+        replacement = Replacement("a", "spherical", None, np.eye(len(values)), 1.0)
+        option = Option(replacement, Loads(None, columns, values, values), 1.0)
+        assert echelon.take(option) == (new == len(values))
         if new == len(values):
             taken.append(whole)
     assert echelon.count == len(np.vstack(taken)) >= 11
@@ -135,11 +142,9 @@ def test_the_options_of_a_block_are_found_once(loops: int, monkeypatch: pytest.M
 
 def test_smallest_singular_values_of_many_matrices_are_those_of_each() -> None:
     rng = np.random.default_rng(5)
-    matrices = [rng.normal(size=(k, n)) for k, n in ((1, 4), (2, 4), (3, 5), (2, 4), (1, 4), (2, 1))]
-    matrices.append(np.zeros((2, 4)))
-    expected = [np.linalg.svd(one, compute_uv=False)[-1] for one in matrices]
-    assert _smallest_each(matrices) == pytest.approx(expected, abs=1e-15)
-    # LAPACK may add in another order for one matrix than for many
-    assert [_smallest(one) for one in matrices] == pytest.approx(
-        _smallest_each(matrices), rel=1e-13, abs=1e-15
-    )
+    stacks = [rng.normal(size=(3, k, n)) for k, n in ((1, 4), (2, 4), (3, 5), (2, 1))]
+    stacks.append(np.zeros((1, 2, 4)))
+    for stack in stacks:
+        expected = [np.linalg.svd(one, compute_uv=False)[-1] for one in stack]
+        assert _smallest_of_each(stack) == pytest.approx(expected, abs=1e-14)
+        assert [_smallest(one) for one in stack] == pytest.approx(expected, abs=1e-14)

@@ -14,11 +14,11 @@ import pytest
 import mbplugin as mb
 from command_line import DOOR_1, DOOR_2, FOUR_BAR, call
 from mbplugin.analysis import METHODS
+from mbplugin.choices import Method
 from mbplugin.cli.app import application
 from mbplugin.cli.quantities import named
 from mbplugin.cli.report import Reading
 from mbplugin.errors import BadUsage
-from mbplugin.model import Method
 from places import ASSETS
 
 LINT_OPTIONS = """--q --base --planar --tolerance --snap-angles --samples --method --group --select --ignore

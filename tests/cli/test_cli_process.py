@@ -103,7 +103,7 @@ def test_the_end_of_a_file_is_no_interrupt(
     def load(*arguments: object, **named: object) -> None:
         raise EOFError("marshal data too short")
 
-    monkeypatch.setattr("mbplugin.cli.lookup.read_scene", load)
+    monkeypatch.setattr("mbplugin.cli.report.read_scene", load)
     assert run(["matrix", FOUR_BAR]) == 2
     assert "marshal data too short" in (err := capsys.readouterr().err)
     assert "this is a bug in mbplugin (EOFError)" in err

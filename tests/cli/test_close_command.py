@@ -8,8 +8,8 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from mbplugin.choices import LOSS_KINDS
 from mbplugin.cli.app import run
-from mbplugin.model import LOSS_KINDS
 from mbplugin.report.documents.part import schema_of
 from places import ASSETS, ORACLES
 

@@ -11,8 +11,7 @@ import pytest
 
 import mbplugin as mb
 from mbplugin.bullet.motion import Sampled
-from mbplugin.comparison import agreement as crosscheck_setup
-from mbplugin.comparison import run
+from mbplugin.comparison import agreement as crosscheck_setup, run
 from mbplugin.comparison.agreement import Begun
 from mbplugin.dynamics.tree_model import joint_equations
 from mbplugin.model.mechanism import Mechanism

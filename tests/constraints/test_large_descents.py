@@ -8,8 +8,7 @@ import pytest
 import mbplugin as mb
 from benchmark_mechanisms import n_four_bar
 from command_line import ASSETS
-from mbplugin.constraints import DEFAULT_TOLERANCE
-from mbplugin.constraints import descent as jacobians
+from mbplugin.constraints import DEFAULT_TOLERANCE, descent as jacobians
 from mbplugin.constraints.assembly import assemble
 from mbplugin.constraints.closure import Closure
 from mbplugin.constraints.descent import Jacobians, Pattern, damped_steps, shortest_step

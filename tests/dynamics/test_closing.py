@@ -6,13 +6,20 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import assume, example, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, example, given, settings, strategies as st
 
 import mbplugin as mb
-from closed_mechanisms import L0, L1, L2, L3, dyads, paper_four_bar, planar
-from closed_mechanisms import check_closed_motion as check_motion
-from closed_mechanisms import check_closing as check
+from closed_mechanisms import (
+    L0,
+    L1,
+    L2,
+    L3,
+    check_closed_motion as check_motion,
+    check_closing as check,
+    dyads,
+    paper_four_bar,
+    planar,
+)
 from mbplugin.constraints.assembly import assemble
 from mbplugin.dynamics.absolute import absolute_equations
 from mbplugin.dynamics.explicit_closure import closing_conditions, minimal_accelerations

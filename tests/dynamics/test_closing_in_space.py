@@ -7,8 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import assume, example, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, example, given, settings, strategies as st
 
 from closed_mechanisms import axes_at, check_closing, loop, spherical
 from mbplugin.dynamics.explicit_closure import Closing, closing_conditions

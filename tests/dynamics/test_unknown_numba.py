@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 import mbplugin as mb
+from own_process import python
 from rod_arms import arm
 
 PROGRAM = """
@@ -39,14 +37,7 @@ print(entry(8.0), called(address_of(entry, signature), 12.0), type(half).__modul
 def test_an_unknown_numba_compiles_in_its_own_way(version: str, tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
-    ran = subprocess.run(
-        [sys.executable, str(program), version],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-        env={**os.environ, "XDG_CACHE_HOME": str(tmp_path)},
-    )
+    ran = python(str(program), version, XDG_CACHE_HOME=str(tmp_path))
     assert (ran.returncode, ran.stdout) == (0, "2.0 3.0 numba.core.registry\n"), ran.stderr
     assert len(ran.stderr.splitlines()) == 1
     assert f"numba {version} is newer than 0.68" in ran.stderr
@@ -75,15 +66,6 @@ def numbers() -> list[float]:
 
 @pytest.mark.long
 def test_its_numbers_are_the_same() -> None:
-    root = Path(__file__).resolve().parents[2]
-    path = os.pathsep.join(map(str, (root, Path(__file__).parent, root / "tests" / "support")))
-    ran = subprocess.run(
-        [sys.executable, "-P", "-c", MOTIONS],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=600,
-        env={**os.environ, "PYTHONPATH": path},
-    )
+    ran = python("-c", MOTIONS, folder=str(Path(__file__).parent), timeout=600)
     assert ran.returncode == 0 and "newer than 0.68" in ran.stderr, ran.stderr
     assert json.loads(ran.stdout) == pytest.approx(numbers(), rel=1e-12, abs=1e-12)

@@ -11,8 +11,7 @@ from mbplugin.model.mechanism import WORLD, Body, Mechanism, Rolling
 from mbplugin.model.mechanism.kinematics import BodyPoses, coordinates_of, forward, home
 from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import Array, Pose, quaternion_from_rotation, rotation_from_quaternion
-from scaled import scaled as in_units
-from scaled import scaled_coordinates
+from scaled import scaled as in_units, scaled_coordinates
 
 from .places import anywhere, anywhere_near
 from .verdict import Changed

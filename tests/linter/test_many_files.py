@@ -16,8 +16,7 @@ from typing import Any
 import pytest
 
 from command_line import DOOR_1, DOOR_2, FOUR_BAR, SAMPLE, call, call_process
-from mbplugin.linter import Settings, batch
-from mbplugin.linter import batch as jobs
+from mbplugin.linter import Settings, batch, batch as jobs
 from mbplugin.linter.run import Report
 from mbplugin.linter.targets import Target, targets
 from mbplugin.report.documents.part import violation

@@ -12,8 +12,8 @@ import pytest
 import mbplugin as mb
 from command_line import call
 from github_annotations import annotations
+from mbplugin.choices import SIMULATORS
 from mbplugin.linter.rule import LONGEST, Finding
-from mbplugin.model import SIMULATORS
 from mbplugin.phrases import shortened
 from mbplugin.report.ci import github_text, sarif_document
 from mbplugin.report.text.lint import finding_text

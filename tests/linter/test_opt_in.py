@@ -9,9 +9,9 @@ import pytest
 
 import mbplugin as mb
 from command_line import call
+from mbplugin.choices import SIMULATORS
 from mbplugin.errors import BadUsage
 from mbplugin.linter.rule import Rule, Selection, find_rule, rules
-from mbplugin.model import SIMULATORS
 from places import ORACLES, ROOT
 
 ERR = ROOT / "tests" / "cases" / "err"

@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 
 from command_line import DOOR_2, call, call_process
-from mbplugin.linter import Settings, batch
-from mbplugin.linter import batch as jobs
+from mbplugin.linter import Settings, batch, batch as jobs
 from mbplugin.linter.run import Report
 from mbplugin.linter.targets import Target
 

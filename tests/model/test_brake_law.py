@@ -23,7 +23,7 @@ LAW = BrakeLaw(*(1.0 + 0.5 * k for k in range(len(PARTS))))
 
 
 def test_a_scene_an_option_and_a_call_state_the_same_keys() -> None:
-    assert list(BrakeTable.model_fields) == [*KEYS, "origin_values"]
+    assert list(BrakeTable.fields()) == [*KEYS, "origin_values"]
     (option,) = (given for given in BrakeOption.__metadata__ if hasattr(given, "help"))
     stated = option.help.partition(";")[0].replace("(", ",").replace(")", ",").split(",")
     # The record of a report has the command line, which is the origin of what an option states.

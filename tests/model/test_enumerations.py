@@ -9,14 +9,13 @@ from typing import Any, get_args
 import pytest
 
 from command_line import ROOT, call
-from mbplugin import model as names
+from mbplugin import choices as names
 from mbplugin.analysis import DCA_METHODS
 from mbplugin.analysis.uniqueness import TOOLS
 from mbplugin.constraints.rows import PLANES
 from mbplugin.dynamics.formulations import COORDINATES, REDUNDANCY, TABLE
 from mbplugin.joint_reactions.stiffness_estimate import MATERIALS
-from mbplugin.linter.rule import SEVERITIES
-from mbplugin.linter.rule import Severity as FindingSeverity
+from mbplugin.linter.rule import SEVERITIES, Severity as FindingSeverity
 from mbplugin.model.mechanism.pair import PAIR_TYPES
 from mbplugin.simulation.options import OUTCOMES
 from mbplugin.simulation.passing_marks import EVENT_KINDS

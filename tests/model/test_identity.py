@@ -7,8 +7,7 @@ from typing import get_args
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import mbplugin as mb
 from mbplugin.model.mechanism import Lock

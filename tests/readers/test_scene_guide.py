@@ -9,7 +9,7 @@ import pytest
 
 import mbplugin as mb
 from command_line import ROOT
-from mbplugin.model import PairTypeName
+from mbplugin.choices import PairTypeName
 from mbplugin.model.mechanism.pair import PAIR_TYPES
 from mbplugin.readers.scene_file import SceneFile
 

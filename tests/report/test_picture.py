@@ -16,8 +16,7 @@ from mbplugin.model.mechanism.kinematics import forward
 from mbplugin.model.mechanism.pair import PAIR_TYPES, Pair
 from mbplugin.model.scene import Shape
 from mbplugin.model.spatial import Array, Pose, rotation_from_rpy
-from mbplugin.report.picture import LEGEND, PALETTE, Picture, _fan, picture
-from mbplugin.report.picture import bodies as made
+from mbplugin.report.picture import LEGEND, PALETTE, Picture, _fan, bodies as made, picture
 from mbplugin.report.picture.bodies import Mesh, glyph_mesh, glyphs, limited, merged, moved
 
 MINITAUR = str(ASSETS / "minitaur.scene.toml")

@@ -9,14 +9,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 import mbplugin as mb
 from command_line import ASSETS
+from mbplugin.choices import decimal
 from mbplugin.csv_tables import as_text, as_written, csv_text, read_csv
 from mbplugin.errors import MbPluginError
-from mbplugin.model.brake_law import decimal
 from mbplugin.readers.xml import number
 from mbplugin.stopping.calibration.measured import read_measured
 from mbplugin.stopping.scenario.start import read_recording

@@ -8,8 +8,7 @@ from xml.sax.saxutils import quoteattr
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import mbplugin as mb
 from mbplugin.analysis.remedies import Change

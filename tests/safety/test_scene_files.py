@@ -31,9 +31,9 @@ def tables_of(annotation: Any) -> Iterator[type[Table]]:
 
 def keys() -> Iterator[tuple[str, str, Any]]:
     """Yield table, key and type of all keys of a scene's tables."""
-    for name, field in SceneFile.model_fields.items():
+    for name, field in SceneFile.fields().items():
         for table in tables_of(field.annotation):
-            yield from ((name, key, one.annotation) for key, one in table.model_fields.items())
+            yield from ((name, key, one.annotation) for key, one in table.fields().items())
 
 
 def holds(annotation: Any, kind: type) -> bool:
@@ -61,7 +61,7 @@ def scene_with(folder: Path, table: str, key: str, value: str) -> Path:
     )
     stated = "".join(line for line in stated.splitlines(keepends=True) if not line.startswith(f"{key} "))
     bare = "" if table == "model" else MODEL
-    header = f"[[{table}]]" if "list" in str(SceneFile.model_fields[table].annotation) else f"[{table}]"
+    header = f"[[{table}]]" if "list" in str(SceneFile.fields()[table].annotation) else f"[{table}]"
     file = folder / "x.scene.toml"
     file.write_text(f"{bare}{header}\n{stated}{key} = '{value}'\n")
     return file

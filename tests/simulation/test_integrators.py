@@ -12,8 +12,8 @@ from scipy.integrate import DOP853, RK45
 from mbplugin.errors import UnknownName
 from mbplugin.model.mechanism.pair import Freedom
 from mbplugin.model.spatial import Array
-from mbplugin.simulation.integrators import explicit as dop853_coefficients
 from mbplugin.simulation.integrators import (
+    explicit as dop853_coefficients,
     find_integrator,
     integrator_choices,
     integrator_names,

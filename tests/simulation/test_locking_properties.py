@@ -7,8 +7,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, assume, given, settings, strategies as st
 
 from locked_mechanisms import spatial_four_bar_with_pendulum, two_arms_one_part
 from mbplugin.analysis import analyze

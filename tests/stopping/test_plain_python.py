@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
+import ast
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +11,13 @@ import numpy as np
 import pytest
 
 import mbplugin as mb
+from mbplugin.dynamics.kernels import articulated
 from mbplugin.model.brake_law import Brake
+from mbplugin.processes.supervised import INTERRUPTED
 from mbplugin.stopping.batch import CompiledStop
 from mbplugin.stopping.many import StopStarts
 from mbplugin.stopping.run import make_scenario
+from own_process import python
 from rod_arms import arm
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -61,15 +62,7 @@ def test_the_numbers_are_those_of_the_compiled_kernels(monkeypatch: pytest.Monke
         "import json, test_plain_python as own, mbplugin.stopping.batch as batch\n"
         "batch.LEAST_IN_LANES = 1\nprint(json.dumps(own.numbers()))"
     )
-    path = os.pathsep.join(map(str, (ROOT, Path(__file__).parent, ROOT / "tests" / "support")))
-    plain = subprocess.run(
-        [sys.executable, "-P", "-c", code],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=280,
-        env={**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": path},
-    )
+    plain = python("-c", code, folder=str(Path(__file__).parent), NUMBA_DISABLE_JIT="1")
     assert plain.returncode == 0 and not plain.stderr, plain.stderr
     interpreted, compiled = json.loads(plain.stdout), numbers()
     assert interpreted.keys() == compiled.keys()
@@ -79,13 +72,19 @@ def test_the_numbers_are_those_of_the_compiled_kernels(monkeypatch: pytest.Monke
 
 @pytest.mark.long
 def test_nothing_is_compiled_in_advance() -> None:
-    done = subprocess.run(
-        [sys.executable, "-P", "-m", "mbplugin", "warmup"],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-        env={**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": str(ROOT)},
-    )
+    done = python("-m", "mbplugin", "warmup", timeout=60, NUMBA_DISABLE_JIT="1")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "mbplugin: NUMBA_DISABLE_JIT is set, so nothing is compiled; unset it.\n"
+
+
+@pytest.mark.long
+def test_quitting_the_debugger_in_a_kernel_ends_the_command() -> None:
+    tree = ast.parse(Path(articulated.__file__).read_text())
+    (inward,) = (one for one in tree.body if isinstance(one, ast.FunctionDef) and one.name == "inward")
+    ended = python(
+        *("-m", "pdb", "-m", "mbplugin", "simulate", FOUR_BAR, "--duration", "0.01"),
+        typed=f"b {articulated.__file__}:{inward.body[1].lineno}\nc\nq\nq\n",
+        NUMBA_DISABLE_JIT="1",
+    )
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert "inward()" in ended.stdout and f"Exit status: {INTERRUPTED}" in ended.stdout

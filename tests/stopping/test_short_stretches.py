@@ -68,7 +68,7 @@ def test_short_stretches_take_half_the_evaluations(
     both = stop(scenario)
     high = np.concatenate((methods()[:1], methods()[:1]))
     high.setflags(write=False)
-    monkeypatch.setattr("mbplugin.stopping.batch.methods", lambda: high)
+    monkeypatch.setattr("mbplugin.stopping.batch.compiled.methods", lambda: high)
     alone = stop(scenario)
     assert both.evaluations == alone.evaluations - saved
     assert both.outcome == alone.outcome
@@ -86,7 +86,7 @@ def test_only_stretches_below_three_milliseconds_count_as_short(
     both = stop(scenario)
     high = np.concatenate((methods()[:1], methods()[:1]))
     high.setflags(write=False)
-    monkeypatch.setattr("mbplugin.stopping.batch.methods", lambda: high)
+    monkeypatch.setattr("mbplugin.stopping.batch.compiled.methods", lambda: high)
     alone = stop(scenario)
     assert (both.evaluations < alone.evaluations) == low
     assert (both.evaluations == alone.evaluations) != low

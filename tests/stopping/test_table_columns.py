@@ -13,11 +13,9 @@ import pytest
 from command_line import ROOT
 from mbplugin.model.brake_law import SI, Units
 from mbplugin.report.documents.part import schema_of
-from mbplugin.report.html import html_page
-from mbplugin.report.html import stopping_table as html
+from mbplugin.report.html import html_page, stopping_table as html
 from mbplugin.report.html.chapters import table_chapter
-from mbplugin.report.text import plain_text
-from mbplugin.report.text import stopping as text
+from mbplugin.report.text import plain_text, stopping as text
 from mbplugin.report.text.stopping import stop_table_lines
 from mbplugin.stopping.table import (
     COLUMNS,

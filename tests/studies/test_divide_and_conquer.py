@@ -7,8 +7,7 @@ from math import ceil, log2
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 
 import mbplugin as mb
 from grounded_mechanisms import grounded_mechanism

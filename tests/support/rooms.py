@@ -10,6 +10,7 @@ ORDER = (
         "vocabulary",
         "errors",
         "formats",
+        "choices",
         "files",
         "version",
         "rendering",

@@ -27,10 +27,7 @@ from mbplugin.constraints import DEFAULT_TOLERANCE
 from mbplugin.constraints.rank import sample_poses
 from mbplugin.constraints.rows import plane_columns
 from mbplugin.constraints.stated_state import closed_pose, stated_state
-from mbplugin.model import Uniqueness
-from mbplugin.model.mechanism import Mechanism
-from mbplugin.model.mechanism.kinematics import JointValues
-from mbplugin.model.spatial import Array
+from mbplugin.model import Array, JointValues, Mechanism, Uniqueness
 
 __all__ = [
     "TOOLS",

@@ -20,8 +20,7 @@ import numpy as np
 import scipy.linalg
 
 from mbplugin.analysis.dca.propagation import Joint, singular_U
-from mbplugin.model.mechanism import Body
-from mbplugin.model.spatial import AnyArray, Array, skew
+from mbplugin.model import AnyArray, Array, Body, skew
 
 #: Label, bodies, and the joints at the remaining handles.
 Part = tuple[str, tuple[int, ...], tuple[str, ...]]

@@ -39,10 +39,8 @@ from mbplugin.constraints import rank as ranks
 from mbplugin.constraints.rank import LOADED
 from mbplugin.constraints.reduction import characteristic_length
 from mbplugin.constraints.rows import Rows, all_rows, planar_rows
-from mbplugin.model.mechanism import Mechanism
-from mbplugin.model.mechanism.identity import DisjointSets
+from mbplugin.model import AnyArray, Array, DisjointSets, Mechanism
 from mbplugin.model.mechanism.kinematics import BodyPoses, forward, ground_welds
-from mbplugin.model.spatial import AnyArray, Array
 
 # The ground consists of the world and the bodies welded to it.
 #

@@ -15,22 +15,13 @@ from functools import cached_property
 
 import numpy as np
 
-from mbplugin.analysis.uniqueness import (
-    gap_threshold,
-    left_null_basis_by_elimination,
-    left_null_basis_by_qr,
-    left_null_basis_by_svd,
-    rank_above,
-)
+from mbplugin.analysis import uniqueness
 from mbplugin.constraints import require_tolerance
 from mbplugin.constraints.reduction import row_scale
 from mbplugin.constraints.rows import Rows
 from mbplugin.errors import BadUsage
-from mbplugin.model.mechanism import Mechanism
+from mbplugin.model import Array, BodyPoses, Mechanism, Pair, shift_rows
 from mbplugin.model.mechanism.identity import DisjointSets, adjacency, breadth_first
-from mbplugin.model.mechanism.kinematics import BodyPoses
-from mbplugin.model.mechanism.pair import Pair
-from mbplugin.model.spatial import Array, shift_rows
 from mbplugin.phrases import listed
 
 #: Preconditions in the order of the checks, with the sentences printed in the trace.
@@ -581,12 +572,12 @@ def rank_comparison(
 
 def group_ranks(G: Array, rank: int, groups: Sequence[Columns]) -> tuple[GroupRanks, ...]:
     """Return the ranks of groups of columns of G (m, m), with a threshold in the gap of the whole G."""
-    threshold = gap_threshold(G, rank, 1.0)
+    threshold = uniqueness.gap_threshold(G, rank, 1.0)
     return tuple(
         GroupRanks(
             len(columns),
-            rank_above(G[:, columns], threshold),
-            rank_above(np.delete(G, columns, axis=1), threshold),
+            uniqueness.rank_above(G[:, columns], threshold),
+            uniqueness.rank_above(np.delete(G, columns, axis=1), threshold),
             rank,
         )
         for columns in groups
@@ -595,12 +586,12 @@ def group_ranks(G: Array, rank: int, groups: Sequence[Columns]) -> tuple[GroupRa
 
 def pivoted_qr(G: Array, rank: int, groups: Sequence[Columns], zero: float) -> tuple[GroupUniqueness, ...]:
     """Take the arbitrary directions from the last columns of Q, Gᵀ E = Q R (pekal2024 (28)–(37))."""
-    return _by_directions(G, rank, left_null_basis_by_qr(G.T, len(G) - rank), groups, zero)
+    return _by_directions(G, rank, uniqueness.left_null_basis_by_qr(G.T, len(G) - rank), groups, zero)
 
 
 def svd(G: Array, rank: int, groups: Sequence[Columns], zero: float) -> tuple[GroupUniqueness, ...]:
     """Take the arbitrary directions from the last right singular vectors (pekal2024 (38)–(44))."""
-    return _by_directions(G, rank, left_null_basis_by_svd(G.T, len(G) - rank), groups, zero)
+    return _by_directions(G, rank, uniqueness.left_null_basis_by_svd(G.T, len(G) - rank), groups, zero)
 
 
 def null_space(G: Array, rank: int, groups: Sequence[Columns], zero: float) -> tuple[GroupUniqueness, ...]:
@@ -608,7 +599,7 @@ def null_space(G: Array, rank: int, groups: Sequence[Columns], zero: float) -> t
 
     N is found by elimination: each dependent column of G gives one vector, with its weights in the independent ones.
     """
-    N: Array = np.linalg.qr(left_null_basis_by_elimination(G.T, len(G) - rank))[0]
+    N: Array = np.linalg.qr(uniqueness.left_null_basis_by_elimination(G.T, len(G) - rank))[0]
 
     def row_uniqueness(columns: Columns) -> GroupUniqueness:
         unique = _vanishes(G[:, columns] @ N[columns], G, zero)
@@ -630,12 +621,12 @@ def _by_directions(
     G: Array, rank: int, directions: Array, groups: Sequence[Columns], zero: float
 ) -> tuple[GroupUniqueness, ...]:
     """Test B = G_T Q_T on the arbitrary ``directions`` (m, p), then the rank of G_T for the components."""
-    threshold = gap_threshold(G, rank, 1.0)
+    threshold = uniqueness.gap_threshold(G, rank, 1.0)
 
     def row_uniqueness(columns: Columns) -> GroupUniqueness:
         G_T = G[:, columns]
         unique = _vanishes(G_T @ directions[columns], G, zero)
-        return GroupUniqueness(unique, unique and rank_above(G_T, threshold) == len(columns))
+        return GroupUniqueness(unique, unique and uniqueness.rank_above(G_T, threshold) == len(columns))
 
     return tuple(row_uniqueness(columns) for columns in groups)
 

@@ -22,9 +22,7 @@ from mbplugin.analysis.dca.propagation import (
     group_ranks,
 )
 from mbplugin.errors import BadUsage, UnknownName, suggestion
-from mbplugin.model import Uniqueness
-from mbplugin.model.mechanism import Mechanism
-from mbplugin.model.spatial import AnyArray, Array
+from mbplugin.model import AnyArray, Array, Mechanism, Uniqueness
 from mbplugin.phrases import counted, listed
 
 #: Width of sentences if no width is requested.

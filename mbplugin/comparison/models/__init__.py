@@ -9,8 +9,8 @@ from math import isclose, isfinite
 import numpy as np
 
 from mbplugin.arguments import checked
+from mbplugin.comparison.models import alignment, matching
 from mbplugin.comparison.models.alignment import (
-    NONE,
     Difference,
     DifferenceKind,
     Dynamics,
@@ -18,26 +18,8 @@ from mbplugin.comparison.models.alignment import (
     Normalised,
     NotCompared,
     Quantities,
-    aligned,
-    compare_dynamics,
-    home_gap,
-    limits_apart,
-    size_of,
-    stop_changes,
 )
-from mbplugin.comparison.models.matching import (
-    AXIAL,
-    Matching,
-    Merged,
-    Rewritten,
-    Tolerances,
-    along,
-    matched,
-    merged,
-    rewritten,
-    shifted,
-    side_gap,
-)
+from mbplugin.comparison.models.matching import Matching, Merged, Rewritten, Tolerances
 from mbplugin.comparison.models.stated import (
     Found,
     Side,
@@ -50,11 +32,10 @@ from mbplugin.comparison.models.stated import (
     side_of,
 )
 from mbplugin.errors import BadUsage, MbPluginError
-from mbplugin.model.mechanism import WORLD, Coupling, Mechanism
+from mbplugin.model import PAIR_TYPES, WORLD, Coupling, Freedom, Mechanism, Pair
 from mbplugin.model.mechanism.kinematics import coordinates_of, forward, home
-from mbplugin.model.mechanism.pair import PAIR_TYPES, Freedom, Pair
 from mbplugin.model.scene import Origin, Scene, State, as_scene, in_coordinates_of
-from mbplugin.model.spatial import Array, Pose, units_of
+from mbplugin.model.spatial import Array, Pose, units_of, vector_from_rotation
 from mbplugin.phrases import counted
 from mbplugin.readers import ModelSource, model_of
 from mbplugin.readers.unread import with_fixed_roots
@@ -113,12 +94,12 @@ def diff(
     loaded = first, second = _scene(a), _scene(b)
     sides = side_of(a, first), side_of(b, second)
     first, second, base = _bases(first, second)
-    one, other = merged(first.mechanism), merged(second.mechanism)
-    found = matched(one, other, names or {})
-    size = tolerance * size_of(one)
+    one, other = matching.merged(first.mechanism), matching.merged(second.mechanism)
+    found = matching.matched(one, other, names or {})
+    size = tolerance * alignment.size_of(one)
     limits = Tolerances(tolerance, _LENGTHS * size, size, tolerance)
-    T = aligned(one, other, found, limits)
-    in_terms = rewritten(one, other, found, T, limits)
+    T = alignment.aligned(one, other, found, limits)
+    in_terms = matching.rewritten(one, other, found, T, limits)
     parts = [
         *base,
         *_gravity(one, in_terms, other),
@@ -138,7 +119,7 @@ def diff(
     differences = [
         _with_locations(p, first, second, other, in_terms) for p in parts if isinstance(p, Difference)
     ]
-    changes, notes = stop_changes(*loaded, found.pairs, progress) if stops else ((), ())
+    changes, notes = alignment.stop_changes(*loaded, found.pairs, progress) if stops else ((), ())
     return ModelDiff(
         a=numbers[0],
         b=numbers[1],
@@ -244,9 +225,9 @@ def _coordinates(scene: Scene, mech: Mechanism) -> Array:
 
 def _dynamics(one: Merged, in_terms: Rewritten, a: Scene) -> Dynamics:
     try:
-        return compare_dynamics(one.mechanism, in_terms.mechanism, _coordinates(a, one.mechanism))
+        return alignment.compare_dynamics(one.mechanism, in_terms.mechanism, _coordinates(a, one.mechanism))
     except (MbPluginError, np.linalg.LinAlgError):
-        return NONE
+        return alignment.NONE
 
 
 def _of_whole(
@@ -483,10 +464,10 @@ def _geometry(a: Pair, b: Pair, written: tuple[Pose, Pose], name: str, limits: T
     axes: list[Difference] = []
     places: list[Difference] = []
     for body, X, Y, Z in ((a.body_a, a.X_AP, b.X_AP, written[0]), (a.body_b, a.X_BS, b.X_BS, written[1])):
-        distance, angle = side_gap(a.type, X, Y)
+        distance, angle = matching.side_gap(a.type, X, Y)
         if angle > limits.angle:
             z, w = X.R[:, 2], Y.R[:, 2]
-            axial = a.type in AXIAL
+            axial = a.type in matching.AXIAL
             cause = axis_cause(z, w) if axial else "joint frame turned"
             ours, theirs = (
                 _axis(F.R[:, 2], body) if axial else f"{_turned(F.R)} in {body}, computed" for F in (X, Y)
@@ -498,11 +479,11 @@ def _geometry(a: Pair, b: Pair, written: tuple[Pose, Pose], name: str, limits: T
     # a joint that is wrong in both bodies is one fault: the body in which its cause is plain
     for same in (axes, places):
         yield from sorted(same, key=lambda d: -len(d.cause))[:1]
-    if axes or places or a.type not in AXIAL:
+    if axes or places or a.type not in matching.AXIAL:
         return
     # what neither side shows: how the child lies to its parent at zero
     home, there = a.X_AP @ a.X_SB, b.X_AP @ b.X_SB
-    gap, turn = home_gap(a, b)
+    gap, turn = alignment.home_gap(a, b)
     if gap > 2 * limits.length:
         ours, theirs = (_in(X.p, a.body_a) for X in (home, there))
         cause = place_cause(home.p, there.p) or "moved along the axis"
@@ -527,7 +508,7 @@ def _limits(
 ) -> Iterator[Found]:
     """Yield limits and zero positions that differ, and axes that point the other way; limits as they are written."""
     sign, offset = r.signs[a.name], r.offsets[a.name]
-    wrong = limits_apart(a, b, limits) if limited else []
+    wrong = alignment.limits_apart(a, b, limits) if limited else []
     if sign < 0 and (wrong or _symmetric(a.freedoms)):
         how = "the limits are not exchanged" if wrong else "nothing in its limits shows that it is meant"
         z = a.X_AP.R[:, 2]
@@ -540,9 +521,9 @@ def _limits(
     if offset and not wrong:
         unit = units_of(a.kind.free[0]).coordinate
         yield Normalised("zero", a.name, f"the zero position is moved by {offset:.6g} {unit} (computed)")
-    written = replace(b, freedoms=tuple(shifted(f, -offset) for f in b.freedoms))
-    if offset and wrong and not limits_apart(a, written, limits):
-        homes = (a.X_AP @ a.X_SB, b.X_AP @ along(b, offset) @ b.X_SB)
+    written = replace(b, freedoms=tuple(matching.shifted(f, -offset) for f in b.freedoms))
+    if offset and wrong and not alignment.limits_apart(a, written, limits):
+        homes = (a.X_AP @ a.X_SB, b.X_AP @ matching.along(b, offset) @ b.X_SB)
         ours, theirs = (
             _in(X.p, a.body_a) if a.type == "prismatic" else f"{_turned(X.R)} in {a.body_a}, computed"
             for X in homes
@@ -574,7 +555,6 @@ def _in(p: Array, body: str) -> str:
 
 def _turned(R: Array) -> str:
     """Return a rotation R (3, 3) as text."""
-    from mbplugin.model.spatial import vector_from_rotation
 
     return f"turned by ({_three(np.degrees(vector_from_rotation(R)))})°"
 

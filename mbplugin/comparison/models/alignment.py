@@ -26,11 +26,8 @@ from mbplugin.comparison.models.matching import (
 from mbplugin.constraints.rank import constraint_matrix
 from mbplugin.constraints.reduction import mass_matrix, velocity_transformation
 from mbplugin.errors import MbPluginError
-from mbplugin.model.mechanism import WORLD, Lock, Mechanism
-from mbplugin.model.mechanism.identity import RowLabel
+from mbplugin.model import WORLD, Lock, Mechanism, Origin, Pair, RowLabel, Scene
 from mbplugin.model.mechanism.kinematics import displace, follows, forward, home, rate_units
-from mbplugin.model.mechanism.pair import Pair
-from mbplugin.model.scene import Origin, Scene
 from mbplugin.model.spatial import AnyArray, Array, Pose, units_of
 from mbplugin.phrases import counted, one_line, one_line_repr
 from mbplugin.readers.unread import with_fixed_roots

@@ -10,10 +10,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from mbplugin.errors import UnknownName, suggestion
+from mbplugin.model import Array, Freedom, Pair, Pose, adjacency, breadth_first
 from mbplugin.model.mechanism import WORLD, Body, Coupling, KnifeEdge, Mechanism, Pfaffian, Term
-from mbplugin.model.mechanism.identity import adjacency, breadth_first
-from mbplugin.model.mechanism.pair import Freedom, Pair
-from mbplugin.model.spatial import Array, Pose
 
 _AFFIXES = re.compile(r"^(joint|link|body)_|_(joint|link|body)$")
 #: Types with one axis, whatever turn about it.

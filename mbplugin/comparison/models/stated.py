@@ -19,11 +19,8 @@ from mbplugin.comparison.models.alignment import (
 from mbplugin.comparison.models.matching import Matching, Merged, Rewritten, Tolerances, about, angle_between
 from mbplugin.errors import MbPluginError
 from mbplugin.formats import DRIVES, FORMATS, RATES
-from mbplugin.model.mechanism import WORLD, Body, Mechanism
-from mbplugin.model.mechanism.identity import pair_and_freedom
-from mbplugin.model.mechanism.pair import Freedom, Pair
-from mbplugin.model.scene import ActuatorLaw, Scene
-from mbplugin.model.spatial import Array, JointSpring, Pose, is_turn, units_of
+from mbplugin.model import WORLD, ActuatorLaw, Body, Freedom, Mechanism, Pair, Scene, pair_and_freedom
+from mbplugin.model.spatial import Array, JointSpring, Pose, is_turn, units_of, vector_from_rotation
 from mbplugin.phrases import counted, listed
 from mbplugin.readers import ModelSource, client_id, format_name
 
@@ -547,7 +544,6 @@ def _point(p: Array) -> str:
 
 
 def _pose(X: Pose) -> str:
-    from mbplugin.model.spatial import vector_from_rotation
 
     turn = np.degrees(vector_from_rotation(X.R))
     return f"{_point(X.p)}, turned by ({', '.join(f'{x:.4g}' for x in turn + 0.0)})°, computed"

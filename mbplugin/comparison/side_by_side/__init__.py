@@ -23,15 +23,8 @@ from mbplugin.joint_reactions.run import noting_masses, reactions, stance_under
 from mbplugin.joint_reactions.statics import BALANCED_STANCE, System, build_system
 from mbplugin.joint_reactions.stiffness import applied_to, held_under
 from mbplugin.joint_reactions.values import Mode, coupled_wrench, joint_mask
-from mbplugin.model.mechanism import WORLD, Driver, Lock, Mechanism
-from mbplugin.model.mechanism.kinematics import (
-    BodyPoses,
-    JointValues,
-    coordinates_of,
-    fixed_at,
-    forward,
-    relative_pose,
-)
+from mbplugin.model import WORLD, BodyPoses, Driver, JointValues, Lock, Mechanism
+from mbplugin.model.mechanism import kinematics
 from mbplugin.model.mechanism.pair import Contact, Pair, motion_subspace
 from mbplugin.model.scene import (
     Load,
@@ -446,7 +439,7 @@ class Part:
 def parts_of(instant: Instant) -> list[Part]:
     """Return the parts, inner ones before outer ones."""
     mech = instant.mech
-    poses = forward(mech, instant.q)
+    poses = kinematics.forward(mech, instant.q)
     twists = body_twists(mech, poses, instant.qd)
     found = []
     for joint in mech.tree.joints:
@@ -657,7 +650,7 @@ def _at_fixed(asked: ClosedState, fixed: Mechanism, held: tuple[str, ...]) -> Cl
             f"{moving[0]!r} is held and moves with {rates[moving[0]]:.3g} rad/s or m/s",
             remedy="do not hold it, or give rates at which it rests",
         )
-    q = coordinates_of(fixed, asked.motion.poses)
+    q = kinematics.coordinates_of(fixed, asked.motion.poses)
     qd = np.array([rates[name] for name in fixed.qd_names])
     still = None if asked.at_rest else qd
     made = closed_state(fixed, q, still, None, asked.tolerance, None)
@@ -894,5 +887,8 @@ def with_fixed(mech: Mechanism, poses: BodyPoses, holders: Collection[Driver | L
                 remedy="hold a joint that is not coupled",
             )
         couplings.append(coupling)
-    pairs = tuple(fixed_at(p, relative_pose(mech, p, poses)) if p.name in held else p for p in mech.pairs)
+    pairs = tuple(
+        kinematics.fixed_at(p, kinematics.relative_pose(mech, p, poses)) if p.name in held else p
+        for p in mech.pairs
+    )
     return replace(mech, pairs=pairs, couplings=tuple(couplings), drivers=(), locks=())

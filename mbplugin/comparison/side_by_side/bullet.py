@@ -15,11 +15,7 @@ from mbplugin.bullet.reader import MOST_JOINTS
 from mbplugin.comparison.side_by_side import Answer, Instant
 from mbplugin.constraints.reduction import body_twists
 from mbplugin.dynamics import newton_euler
-from mbplugin.model.mechanism import WORLD, Body, Mechanism
-from mbplugin.model.mechanism.kinematics import BodyPoses, forward
-from mbplugin.model.mechanism.pair import Pair
-from mbplugin.model.scene import Load
-from mbplugin.model.spatial import Array, Pose, align_z, cross
+from mbplugin.model import WORLD, Array, Body, BodyPoses, Load, Mechanism, Pair, Pose, align_z, cross, forward
 
 ENGINE = "PyBullet"
 #: So short that nothing moves, and long enough for its rounding, s.

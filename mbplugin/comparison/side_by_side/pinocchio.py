@@ -10,9 +10,7 @@ import numpy as np
 from mbplugin.bullet.tree import loaded
 from mbplugin.comparison.side_by_side import Answer, Instant, Part, parts_of
 from mbplugin.dynamics import load_wrench
-from mbplugin.model.mechanism import WORLD
-from mbplugin.model.mechanism.kinematics import forward
-from mbplugin.model.spatial import Array
+from mbplugin.model import WORLD, Array, forward
 
 ENGINE = "Pinocchio"
 #: Of its proximal iterations: absolute and relative accuracy, the regularization, and how many.

@@ -17,7 +17,7 @@ from numba.core import cgutils as _cgutils
 from numba.extending import intrinsic
 
 from mbplugin.files import cache_root, private_folder, remove_unused, say
-from mbplugin.model.spatial import AnyArray
+from mbplugin.model import AnyArray
 from mbplugin.processes.foreign import without_collections
 
 #: A record of composite bodies, rates or rows, or an array of these; fields are accessed as attributes.

@@ -19,7 +19,7 @@ import numpy as np
 from numba import types as numba_types
 from numba.np.numpy_support import as_dtype
 
-from mbplugin.model.spatial import AnyArray
+from mbplugin.model import AnyArray
 
 types: Any = numba_types  # the stubs leave much out
 #: Words of an array in front of its shape: owner, parent, number of elements, size of an element, and address.

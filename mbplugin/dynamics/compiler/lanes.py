@@ -20,13 +20,12 @@ from numba import types as numba_types
 from numba.core import cgutils as numba_cgutils
 from numba.core.datamodel import models
 from numba.core.datamodel.registry import register_default
-from numba.core.imputils import lower_builtin
-from numba.core.imputils import lower_cast as numba_lower_cast
+from numba.core.imputils import lower_builtin, lower_cast as numba_lower_cast
 from numba.core.typeconv.castgraph import Conversion
 from numba.core.typing.templates import ConcreteTemplate, infer_global, signature
 
 from mbplugin.dynamics.compiler import INTERPRETED
-from mbplugin.model.spatial import AnyArray
+from mbplugin.model import AnyArray
 
 #: Number of lanes: eight doubles fill a register of AVX-512, or two of AVX2. Plain Python has one lane.
 LANES = 1 if INTERPRETED else 8

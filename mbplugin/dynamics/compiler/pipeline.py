@@ -14,14 +14,16 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numba
-from llvmlite import binding
-from llvmlite import ir as ll
-from numba.core import cgutils, ir
-from numba.core import errors as numba_errors
-from numba.core import typed_passes as typed
-from numba.core import types as core_types
-from numba.core import types as numba_types
-from numba.core import untyped_passes as untyped
+from llvmlite import binding, ir as ll
+from numba.core import (
+    cgutils,
+    errors as numba_errors,
+    ir,
+    typed_passes as typed,
+    types as core_types,
+    types as numba_types,
+    untyped_passes as untyped,
+)
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase
 from numba.core.compiler_machinery import PassManager, _pass_registry, register_pass

@@ -23,9 +23,7 @@ from mbplugin.dynamics.explicit_closure.newton import (
 from mbplugin.dynamics.explicit_closure.partition import Step, partition, tied_rates
 from mbplugin.dynamics.formulations import Equations, Solution, solve
 from mbplugin.errors import BadNumber, BadUsage, CannotClose, UnknownName, suggestion
-from mbplugin.model.mechanism import Coupling, Driver, Mechanism
-from mbplugin.model.mechanism.pair import Pair
-from mbplugin.model.spatial import AnyArray, Array, pivots
+from mbplugin.model import AnyArray, Array, Coupling, Driver, Mechanism, Pair, pivots
 
 #: A dyad counts as nearly flat below this sine.
 NEARLY_FLAT = 0.1

@@ -8,22 +8,13 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from mbplugin.constraints import DEFAULT_TOLERANCE
+from mbplugin.constraints import DEFAULT_TOLERANCE, reduction
 from mbplugin.constraints.closure import CLOSED
-from mbplugin.constraints.reduction import (
-    TreeMotion,
-    body_twists,
-    characteristic_length,
-    rate_scale,
-    tree_motion,
-)
 from mbplugin.constraints.rows import Rows, rows_of
 from mbplugin.dynamics import body_accelerations
 from mbplugin.errors import CannotClose
-from mbplugin.model.mechanism import Coupling, Mechanism
-from mbplugin.model.mechanism.kinematics import BodyPoses, displace, forward, relative_pose
+from mbplugin.model import AnyArray, Array, BodyPoses, Coupling, Mechanism, displace, forward, relative_pose
 from mbplugin.model.mechanism.pair import Pair, measure, zero_coordinates
-from mbplugin.model.spatial import AnyArray, Array
 
 #: Remedies of loops that cannot be closed, and of rates that do not follow.
 WITHIN_REACH = "keep the independent coordinates inside the range of the mechanism"
@@ -157,7 +148,7 @@ class ClosingRows:
     @cached_property
     def units(self) -> Array:
         """The unit of each joint rate, (nv,): ``length`` for travels, so that columns are comparable."""
-        return rate_scale(self.mech, self.length)
+        return reduction.rate_scale(self.mech, self.length)
 
     def linearise(self, q: Array) -> tuple[Array, Array]:
         """Return J (k, nv) and the residual (k,) at joint coordinates q (nq,)."""
@@ -185,17 +176,17 @@ class ClosingRows:
 
 
 @lru_cache(maxsize=2)
-def _pose(mech: Mechanism, q: bytes) -> tuple[BodyPoses, TreeMotion]:
+def _pose(mech: Mechanism, q: bytes) -> tuple[BodyPoses, reduction.TreeMotion]:
     """Return the body poses and the tree motion at joint coordinates, cached for loops at the same pose."""
     poses = forward(mech, np.frombuffer(q))
-    return poses, tree_motion(mech, poses)
+    return poses, reduction.tree_motion(mech, poses)
 
 
 @lru_cache(maxsize=2)
 def _carried(mech: Mechanism, q: bytes, qd: bytes) -> tuple[Array, Array]:
     """Return the twists (N, 6) of all bodies at a state, and their accelerations (N, 6) for zero q̈."""
     poses, rates = _pose(mech, q)[0], np.frombuffer(qd)
-    twists = body_twists(mech, poses, rates)
+    twists = reduction.body_twists(mech, poses, rates)
     return twists, body_accelerations(mech, poses, twists, np.zeros(len(rates)))
 
 
@@ -203,7 +194,9 @@ def closing_rows(mech: Mechanism, closings: Closings, q: Array) -> ClosingRows:
     """Return the rows of some closures and couplings; the pose q (nq,) sets the characteristic length."""
     poses = forward(mech, q)
     rows = rows_of(mech, closings, poses, q)
-    return ClosingRows(mech, closings, characteristic_length(rows, poses.p_WC, mech) if rows else 1.0)
+    return ClosingRows(
+        mech, closings, reduction.characteristic_length(rows, poses.p_WC, mech) if rows else 1.0
+    )
 
 
 def _joined(parts: Sequence[Array]) -> Array:

@@ -9,23 +9,11 @@ from itertools import chain
 import numpy as np
 
 from mbplugin.constraints import DEFAULT_TOLERANCE
-from mbplugin.dynamics.explicit_closure.newton import (
-    FREE,
-    Closings,
-    Cycle,
-    Layout,
-    NewtonStep,
-    closing_rows,
-    fundamental_cycle,
-)
+from mbplugin.dynamics.explicit_closure import newton
 from mbplugin.dynamics.explicit_closure.planar import DyadStep, Ring, dyad, may_be_planar, planar_ring
 from mbplugin.dynamics.explicit_closure.space import SpatialRing, SpatialStep, spatial_ring, spatial_step
 from mbplugin.errors import BadUsage
-from mbplugin.model.mechanism import WORLD, Coupling
-from mbplugin.model.mechanism.identity import adjacency, breadth_first
-from mbplugin.model.mechanism.kinematics import BodyPoses, forward
-from mbplugin.model.mechanism.pair import Pair
-from mbplugin.model.spatial import Array
+from mbplugin.model import WORLD, Array, BodyPoses, Coupling, Pair, adjacency, breadth_first, forward
 
 # Substitute bodies, each made of bodies connected by known joints, and the small loops between them.
 #
@@ -42,7 +30,7 @@ class SubstituteBodies:
         Known rates of the tree, and of the cut pairs that follow them.
     """
 
-    def __init__(self, layout: Layout, known: set[int]) -> None:
+    def __init__(self, layout: newton.Layout, known: set[int]) -> None:
         bodies = (WORLD, *(body.name for body in layout.mech.bodies))
         planar = [pair for pair in layout.mech.pairs if may_be_planar(layout, pair)]
         frozen = [pair for pair in planar if layout.is_known(pair, known)]
@@ -59,7 +47,7 @@ class SubstituteBodies:
             for here, there, pair in breadth_first(neighbours, root, seen):
                 self._towards[there], self._whole[there] = (here, pair), root
 
-    def loops(self) -> Iterator[Cycle]:
+    def loops(self) -> Iterator[newton.Cycle]:
         """Yield the loops of one, two or three open pairs, including the frozen pairs between them."""
         between: dict[frozenset[str], list[Pair]] = {}
         beside: dict[str, set[str]] = {}
@@ -83,7 +71,7 @@ class SubstituteBodies:
                         if p in later and r in later
                     )
 
-    def _cycle(self, *pairs: Pair) -> Cycle:
+    def _cycle(self, *pairs: Pair) -> newton.Cycle:
         """Return the names of a loop's pairs; parts that the paths of two ends share cancel."""
         ends = chain.from_iterable(pair.bodies for pair in pairs)
         cycle = frozenset(pair.name for pair in pairs)
@@ -91,7 +79,7 @@ class SubstituteBodies:
             cycle ^= self._way(end)
         return cycle
 
-    def _way(self, body: str) -> Cycle:
+    def _way(self, body: str) -> newton.Cycle:
         names = []
         while (step := self._towards[body]) is not None:
             body, pair = step
@@ -167,7 +155,7 @@ class GearStep:
         return 1.0
 
 
-def terms(layout: Layout, coupling: Coupling) -> dict[int, tuple[str, int, float]] | None:
+def terms(layout: newton.Layout, coupling: Coupling) -> dict[int, tuple[str, int, float]] | None:
     """Return name, coordinate and coefficient of each rate in a coupling; None if a term has no plain coordinate."""
     out: dict[int, tuple[str, int, float]] = {}
     for term in coupling.terms:
@@ -180,7 +168,7 @@ def terms(layout: Layout, coupling: Coupling) -> dict[int, tuple[str, int, float
     return out
 
 
-def gear(layout: Layout, coupling: Coupling, unknown: int) -> GearStep | None:
+def gear(layout: newton.Layout, coupling: Coupling, unknown: int) -> GearStep | None:
     """Return the coupling solved for one rate; None if its coefficient is zero or the coupling has no plain form."""
     members = terms(layout, coupling)
     if members is None or not members[unknown][2]:
@@ -197,19 +185,19 @@ def gear(layout: Layout, coupling: Coupling, unknown: int) -> GearStep | None:
     )
 
 
-Step = DyadStep | SpatialStep | GearStep | NewtonStep
+Step = DyadStep | SpatialStep | GearStep | newton.NewtonStep
 
 
 @dataclass(eq=False)
 class _Peeling:
     """State of the partition: the rates known so far, and the steps that determine them."""
 
-    layout: Layout
+    layout: newton.Layout
     y: Array
     poses: BodyPoses
-    closings: Closings
+    closings: newton.Closings
     ties: dict[str, set[int]]
-    rings: dict[Cycle, Ring | str] = field(default_factory=dict)
+    rings: dict[newton.Cycle, Ring | str] = field(default_factory=dict)
     chains: dict[str, SpatialRing | str] = field(default_factory=dict)
     known: set[int] = field(default_factory=set)
     steps: list[Step] = field(default_factory=list)
@@ -263,11 +251,11 @@ class _Peeling:
     def chain(self, closing: Pair) -> SpatialRing | str:
         """Return the loop of a cut pair as a spatial chain, or the reason why it is not one."""
         if closing.name not in self.chains:
-            cycle = fundamental_cycle(self.layout.mech, closing)
+            cycle = newton.fundamental_cycle(self.layout.mech, closing)
             self.chains[closing.name] = spatial_ring(self.layout, cycle, self.poses)
         return self.chains[closing.name]
 
-    def ring(self, cycle: Cycle) -> Ring | str:
+    def ring(self, cycle: newton.Cycle) -> Ring | str:
         """Return a loop as a planar ring, or the reason why it is not planar."""
         if cycle not in self.rings:
             self.rings[cycle] = planar_ring(self.layout, cycle, self.poses)
@@ -275,7 +263,7 @@ class _Peeling:
 
 
 def partition(
-    layout: Layout, y: Array, closings: Closings, first: Sequence[int], *, stated: bool
+    layout: newton.Layout, y: Array, closings: newton.Closings, first: Sequence[int], *, stated: bool
 ) -> tuple[Step, ...]:
     """Return the steps that follow from independent rates at a closed pose.
 
@@ -310,14 +298,14 @@ def partition(
     return tuple(peeling.steps)
 
 
-def tied_rates(layout: Layout, closing: Pair | Coupling) -> set[int]:
+def tied_rates(layout: newton.Layout, closing: Pair | Coupling) -> set[int]:
     """Return the rates of the tree that a closure or coupling relates."""
     tree, mech = layout.mech.tree, layout.mech
     out: set[int] = set()
     if isinstance(closing, Pair):
-        for name in fundamental_cycle(mech, closing) - {closing.name}:
+        for name in newton.fundamental_cycle(mech, closing) - {closing.name}:
             free = name not in tree.joint_of_pair
-            joint = tree.joint_of_body[name.removeprefix(FREE)] if free else tree.joint_of_pair[name]
+            joint = tree.joint_of_body[name.removeprefix(newton.FREE)] if free else tree.joint_of_pair[name]
             out.update(range(joint.qd.start, joint.qd.stop))
         return out
     for term in closing.terms:
@@ -338,9 +326,11 @@ def _components(ties: dict[str, set[int]], missing: set[int]) -> list[set[int]]:
     return out
 
 
-def _newton(peeling: _Peeling, closings: Closings, unknown: set[int], known: set[int]) -> NewtonStep:
+def _newton(
+    peeling: _Peeling, closings: newton.Closings, unknown: set[int], known: set[int]
+) -> newton.NewtonStep:
     layout, q = peeling.layout, peeling.y[: peeling.layout.nq]
-    rows = closing_rows(layout.mech, closings, q)
+    rows = newton.closing_rows(layout.mech, closings, q)
     J = rows.linearise(q)[0] * rows.units
     rank = int(np.linalg.matrix_rank(J, tol=DEFAULT_TOLERANCE * float(np.linalg.norm(J, 2))))
     if len(unknown) > rank:
@@ -357,7 +347,7 @@ def _newton(peeling: _Peeling, closings: Closings, unknown: set[int], known: set
     return replace(step, reason=_reason(closings, _not_planar(peeling, closings)), spatial=spatial)
 
 
-def _spin(layout: Layout, unknown: set[int]) -> str:
+def _spin(layout: newton.Layout, unknown: set[int]) -> str:
     """Return a remedy for a rod that can spin between two ball joints, whose rates have no plain coordinates."""
     balls = [
         name
@@ -369,32 +359,34 @@ def _spin(layout: Layout, unknown: set[int]) -> str:
     return f", make the pair {balls[0]!r} universal, close the loop by a distance in place of a rod between two balls"
 
 
-def newton_step(peeling: _Peeling, closings: Closings, unknown: set[int], known: set[int]) -> NewtonStep:
+def newton_step(
+    peeling: _Peeling, closings: newton.Closings, unknown: set[int], known: set[int]
+) -> newton.NewtonStep:
     """Return a Newton step that solves closing rows for unknown rates."""
-    rows = closing_rows(peeling.layout.mech, closings, peeling.y[: peeling.layout.nq])
-    return NewtonStep(peeling.layout, rows, tuple(sorted(unknown)), tuple(sorted(known)), "", False)
+    rows = newton.closing_rows(peeling.layout.mech, closings, peeling.y[: peeling.layout.nq])
+    return newton.NewtonStep(peeling.layout, rows, tuple(sorted(unknown)), tuple(sorted(known)), "", False)
 
 
-def _not_planar(peeling: _Peeling, closings: Closings) -> dict[str, str]:
+def _not_planar(peeling: _Peeling, closings: newton.Closings) -> dict[str, str]:
     """Return the reason why each non-planar loop is not planar, by its closing pair."""
     mech = peeling.layout.mech
     return {
         closing.name: ring
         for closing in closings
         if isinstance(closing, Pair)
-        and isinstance(ring := peeling.ring(fundamental_cycle(mech, closing)), str)
+        and isinstance(ring := peeling.ring(newton.fundamental_cycle(mech, closing)), str)
     }
 
 
 def _may_have_closed_form(peeling: _Peeling, closing: Pair) -> bool:
     """Return True if other independent joints might give a loop a closed form."""
-    if isinstance(peeling.ring(fundamental_cycle(peeling.layout.mech, closing)), Ring):
+    if isinstance(peeling.ring(newton.fundamental_cycle(peeling.layout.mech, closing)), Ring):
         return True
     chain = peeling.chain(closing)
     return not isinstance(chain, str) and chain.may_have_closed_form
 
 
-def _reason(closings: Closings, spatial: dict[str, str]) -> str:
+def _reason(closings: newton.Closings, spatial: dict[str, str]) -> str:
     for name, why in spatial.items():
         return f"The loop through {name!r} has no closed form: {why}."
     listed = ", ".join(repr(closing.name) for closing in closings)

@@ -17,17 +17,9 @@ from math import acos, atan2, pi, sqrt
 
 import numpy as np
 
-from mbplugin.dynamics.explicit_closure.newton import (
-    OTHER_COORDINATES,
-    WITHIN_REACH,
-    Cycle,
-    Layout,
-    once_round,
-)
+from mbplugin.dynamics.explicit_closure import newton
 from mbplugin.errors import CannotClose
-from mbplugin.model.mechanism.kinematics import BodyPoses, relative_pose
-from mbplugin.model.mechanism.pair import Pair
-from mbplugin.model.spatial import Array, Pose, align_z, cross
+from mbplugin.model import Array, BodyPoses, Pair, Pose, align_z, cross, relative_pose
 
 #: Largest tilt (rad), or gap across the plane relative to the size of the loop, that counts as rounding.
 ROUNDING = 1e-3
@@ -60,14 +52,14 @@ class _Axis:
     rate: int
 
 
-def may_be_planar(layout: Layout, pair: Pair) -> bool:
+def may_be_planar(layout: newton.Layout, pair: Pair) -> bool:
     """Return True if a pair can be part of a planar loop; a tree pair must have plain coordinates."""
     return pair.type in (_IN_TREE if not layout.is_cut(pair.name) else (*_IN_TREE, *_TILTING))
 
 
-def planar_ring(layout: Layout, cycle: Cycle, poses: BodyPoses) -> Ring | str:
+def planar_ring(layout: newton.Layout, cycle: newton.Cycle, poses: BodyPoses) -> Ring | str:
     """Return a loop as a planar ring, or the reason why it is not one."""
-    way = once_round(layout.mech, cycle)
+    way = newton.once_round(layout.mech, cycle)
     if way is None:
         return "its way round passes a free body, or a body twice"
     normal = _normal(layout, way, poses)
@@ -79,7 +71,7 @@ def planar_ring(layout: Layout, cycle: Cycle, poses: BodyPoses) -> Ring | str:
     return _in_plane(axes, K, normal, any(_slides_across(pair) for pair, _ in way))
 
 
-def _normal(layout: Layout, way: list[tuple[Pair, bool]], poses: BodyPoses) -> Array | str:
+def _normal(layout: newton.Layout, way: list[tuple[Pair, bool]], poses: BodyPoses) -> Array | str:
     """Return the mean axis of the hinges of a loop, in the axes of its first body."""
     X, axes = Pose.identity(), []
     for pair, forward in way:
@@ -104,7 +96,7 @@ def _slides_across(pair: Pair) -> bool:
     return pair.type in ("cylindrical", "point-on-line", "point-on-plane")
 
 
-def _at_zero(layout: Layout, pair: Pair, forward: bool, poses: BodyPoses) -> Pose:
+def _at_zero(layout: newton.Layout, pair: Pair, forward: bool, poses: BodyPoses) -> Pose:
     """Return the displacement across a pair at zero coordinates, in the direction of traversal."""
     if not (layout.is_cut(pair.name) and pair.type in _TILTING):
         return Pose.identity()
@@ -113,7 +105,7 @@ def _at_zero(layout: Layout, pair: Pair, forward: bool, poses: BodyPoses) -> Pos
 
 
 def _walk(
-    layout: Layout, way: list[tuple[Pair, bool]], poses: BodyPoses, normal: Array
+    layout: newton.Layout, way: list[tuple[Pair, bool]], poses: BodyPoses, normal: Array
 ) -> tuple[list[_Axis] | str, Pose]:
     """Traverse a loop with all coordinates at zero; return its axes and the remaining displacement.
 
@@ -137,7 +129,7 @@ def _backwards(axis: _Axis) -> _Axis:
     return _Axis(axis.name, axis.turns, -axis.direction, axis.point, axis.at, axis.rate)
 
 
-def _axes(layout: Layout, pair: Pair, X: Pose, normal: Array) -> list[_Axis] | str:
+def _axes(layout: newton.Layout, pair: Pair, X: Pose, normal: Array) -> list[_Axis] | str:
     """Return the freedoms of a pair in the plane with normal (3,), in the order of its displacement."""
     x, y, z = X.R.T
     upright = abs(float(z @ normal)) > 0.5
@@ -465,7 +457,7 @@ class DyadStep:
         if self._width(own) <= _FLAT:
             raise CannotClose(
                 f"the joints {self._named()} lie in a line, where their rates do not follow from the others",
-                remedy=OTHER_COORDINATES,
+                remedy=newton.OTHER_COORDINATES,
             )
         return np.asarray(rows[: len(self.unknown)] / float(a @ rows[0]))
 
@@ -476,7 +468,7 @@ class DyadStep:
         """Return the error for known joints that the dyad cannot join."""
         return CannotClose(
             f"the joints {self._named()} cannot close their loop: they stay {gap:.3g} m apart",
-            remedy=WITHIN_REACH,
+            remedy=newton.WITHIN_REACH,
         )
 
 

@@ -18,17 +18,7 @@ import numpy as np
 
 from mbplugin.dynamics.explicit_closure.newton import WITHIN_REACH, Cycle, Layout, NewtonStep, once_round
 from mbplugin.errors import CannotClose
-from mbplugin.model.mechanism.kinematics import BodyPoses, relative_pose
-from mbplugin.model.mechanism.pair import Pair
-from mbplugin.model.spatial import (
-    Array,
-    Pose,
-    axis_of,
-    cross,
-    is_turn,
-    quaternion_from_rotation,
-    rotation_from_vector,
-)
+from mbplugin.model import BodyPoses, Pair, relative_pose, spatial
 
 #: Tolerance, relative to its lengths, for a loop out of reach by rounding.
 _REACH = 1e-9
@@ -62,29 +52,29 @@ class Screw:
     """
 
     turns: bool
-    e: Array
-    p: Array
+    e: spatial.Array
+    p: spatial.Array
 
-    def exp(self, x: float) -> Pose:
+    def exp(self, x: float) -> spatial.Pose:
         """Return the displacement at the coordinate x, rad or m."""
         if not self.turns:
-            return Pose(np.eye(3), self.e * x)
-        R = rotation_from_vector(self.e * x)
-        return Pose(R, self.p - R @ self.p)
+            return spatial.Pose(np.eye(3), self.e * x)
+        R = spatial.rotation_from_vector(self.e * x)
+        return spatial.Pose(R, self.p - R @ self.p)
 
-    def moved(self, X: Pose) -> Screw:
+    def moved(self, X: spatial.Pose) -> Screw:
         """Return the axis after a displacement."""
         return Screw(self.turns, X.R @ self.e, X.apply(self.p))
 
-    def across(self, point: Array) -> Array:
+    def across(self, point: spatial.Array) -> spatial.Array:
         """Return the vector (3,) to a point (3,) from the foot of its perpendicular on the axis."""
         arm = point - self.p
         return np.asarray(arm - self.e * (self.e @ arm))
 
-    def angle(self, start: Array, end: Array) -> float:
+    def angle(self, start: spatial.Array, end: spatial.Array) -> float:
         """Return the angle of the hinge that moves a point ``start`` (3,) to ``end`` (3,), rad."""
         u, v = self.across(start), self.across(end)
-        return atan2(float(self.e @ cross(u, v)), float(u @ v))
+        return atan2(float(self.e @ spatial.cross(u, v)), float(u @ v))
 
 
 def angles(A: float, B: float, C: float, size: float) -> tuple[float, float, float] | None:
@@ -109,7 +99,7 @@ def travels(a: float, b: float, c: float, size: float) -> tuple[float, float, fl
 
 
 def at_distance(
-    screw: Screw, point: Array, centre: Array, length: float
+    screw: Screw, point: spatial.Array, centre: spatial.Array, length: float
 ) -> tuple[float, float, float] | None:
     """Return both coordinates at which a point (3,) moved by the screw is at a distance from a centre (3,), m."""
     if not screw.turns:
@@ -120,10 +110,12 @@ def at_distance(
     along = float(screw.e @ (point - centre))
     size = float(max(u @ u, v @ v))
     C = (u @ u + v @ v + along**2 - length**2) / 2
-    return angles(float(u @ v), float(screw.e @ cross(u, v)), float(C), size)
+    return angles(float(u @ v), float(screw.e @ spatial.cross(u, v)), float(C), size)
 
 
-def off_line(slider: Screw, point: Array, line: Screw, length: float) -> tuple[float, float, float] | None:
+def off_line(
+    slider: Screw, point: spatial.Array, line: Screw, length: float
+) -> tuple[float, float, float] | None:
     """Return both travels at which a point (3,) moved by a slider is at a distance from a line, m."""
     arm, e = line.across(point), slider.e - line.e * (line.e @ slider.e)
     size = max(length, float(np.linalg.norm(arm)))
@@ -131,16 +123,16 @@ def off_line(slider: Screw, point: Array, line: Screw, length: float) -> tuple[f
 
 
 def at_height(
-    hinge: Screw, direction: Array, start: Array, height: float
+    hinge: Screw, direction: spatial.Array, start: spatial.Array, height: float
 ) -> tuple[float, float, float] | None:
     """Return both angles of a hinge at which ``start`` (3,) has the component ``height`` along ``direction`` (3,)."""
     along = hinge.e * (hinge.e @ start)
     u = start - along
-    A, B = float(direction @ u), float(direction @ cross(hinge.e, start))
+    A, B = float(direction @ u), float(direction @ spatial.cross(hinge.e, start))
     return angles(A, B, height - float(direction @ along), float(np.linalg.norm(start)))
 
 
-def meeting(screws: Sequence[Screw], size: float) -> Array | None:
+def meeting(screws: Sequence[Screw], size: float) -> spatial.Array | None:
     """Return the common point (3,) of all hinges of a loop of a size (m), up to rounding; None without one."""
     across = [np.eye(3) - np.outer(screw.e, screw.e) for screw in screws]
     total = np.sum(across, axis=0)
@@ -155,7 +147,7 @@ def meeting(screws: Sequence[Screw], size: float) -> Array | None:
 
 def miss(first: Screw, second: Screw) -> float:
     """Return the distance of two lines, m; infinite for parallel ones."""
-    across = cross(first.e, second.e)
+    across = spatial.cross(first.e, second.e)
     sine = float(np.linalg.norm(across))
     return abs(float(across @ (second.p - first.p))) / sine if sine > ROUNDING else inf
 
@@ -181,7 +173,7 @@ class ChainJoint:
         """R for a hinge, P for a slider."""
         return "R" if self.screw.turns else "P"
 
-    def exp(self, y: Array) -> Pose:
+    def exp(self, y: spatial.Array) -> spatial.Pose:
         """Return the joint's displacement at y (nq + c,)."""
         return self.screw.exp(self.sign * float(y[self.at]))
 
@@ -203,7 +195,7 @@ class SpatialRing:
     """
 
     joints: tuple[ChainJoint, ...]
-    end: Pose
+    end: spatial.Pose
     closing: Pair | None
     forward: bool
 
@@ -226,20 +218,20 @@ class SpatialRing:
         return self.closing is not None or self.is_spherical
 
     @property
-    def begin(self) -> Pose:
+    def begin(self) -> spatial.Pose:
         """Frame of the closing pair on the first body."""
         if self.closing is None:
-            return Pose.identity()
+            return spatial.Pose.identity()
         return self.closing.X_BS if self.forward else self.closing.X_AP
 
-    def product(self, y: Array, start: int, stop: int) -> Pose:
+    def product(self, y: spatial.Array, start: int, stop: int) -> spatial.Pose:
         """Return E_start … E_{stop−1} at y (nq + c,)."""
-        out = Pose.identity()
+        out = spatial.Pose.identity()
         for joint in self.joints[start:stop]:
             out = out @ joint.exp(y)
         return out
 
-    def ball_rotation(self, y: Array) -> Array:
+    def ball_rotation(self, y: spatial.Array) -> spatial.Array:
         """Return R_PS (3, 3) of a closing ball at closed coordinates y (nq + c,)."""
         R = (self.product(y, 0, len(self.joints)) @ self.end).R
         return np.asarray(R.T @ self.begin.R if self.forward else self.begin.R.T @ R)
@@ -267,9 +259,9 @@ def spatial_ring(layout: Layout, cycle: Cycle, poses: BodyPoses) -> SpatialRing 
 
 def _walk(
     layout: Layout, way: Sequence[tuple[Pair, bool]], poses: BodyPoses
-) -> tuple[list[ChainJoint], Pose]:
+) -> tuple[list[ChainJoint], spatial.Pose]:
     """Traverse a path with all coordinates at zero; return its freedoms and the last body's frame."""
-    X, out = Pose.identity(), []
+    X, out = spatial.Pose.identity(), []
     for pair, forward in way:
         X = X @ (pair.X_AP if forward else pair.X_BS)
         across = _at_zero(layout, pair, poses)
@@ -280,14 +272,14 @@ def _walk(
     return out, X
 
 
-def _at_zero(layout: Layout, pair: Pair, poses: BodyPoses) -> Pose:
+def _at_zero(layout: Layout, pair: Pair, poses: BodyPoses) -> spatial.Pose:
     """Return X_PS at zero coordinates; a cut cylindrical pair measures its rotation from the given pose."""
     if layout.is_cut(pair.name) and pair.type == "cylindrical":
-        return Pose(relative_pose(layout.mech, pair, poses).R, np.zeros(3))
-    return Pose.identity()
+        return spatial.Pose(relative_pose(layout.mech, pair, poses).R, np.zeros(3))
+    return spatial.Pose.identity()
 
 
-def _joints(layout: Layout, pair: Pair, X_P: Pose, sign: float) -> list[ChainJoint]:
+def _joints(layout: Layout, pair: Pair, X_P: spatial.Pose, sign: float) -> list[ChainJoint]:
     """Return the freedoms of a pair in the order of its displacement, at its frame P."""
     if pair.type == "fixed":
         return []
@@ -295,7 +287,7 @@ def _joints(layout: Layout, pair: Pair, X_P: Pose, sign: float) -> list[ChainJoi
     return [
         ChainJoint(
             pair.name,
-            Screw(is_turn(component), X_P.R[:, axis_of(component)], X_P.p),
+            Screw(spatial.is_turn(component), X_P.R[:, spatial.axis_of(component)], X_P.p),
             at + k,
             rate + k,
             sign,
@@ -353,7 +345,7 @@ class SpatialStep:
         """Indices of the rates that it needs."""
         return self.rates.known
 
-    def closed(self, y: Array) -> Array:
+    def closed(self, y: spatial.Array) -> spatial.Array:
         """Return y (nq + c,) with the unknown coordinates solved, in the turn nearest to their values in y.
 
         Raises
@@ -373,19 +365,19 @@ class SpatialStep:
             turns = round((float(y[joint.at]) - joint.sign * value) / (2 * pi)) if joint.screw.turns else 0
             out[joint.at] = joint.sign * value + 2 * pi * turns
         if self.ball_at is not None:
-            quaternion = quaternion_from_rotation(self.ring.ball_rotation(out))
+            quaternion = spatial.quaternion_from_rotation(self.ring.ball_rotation(out))
             out[self.ball_at] = quaternion if quaternion @ y[self.ball_at] >= 0 else -quaternion
         return out
 
-    def slope(self, y: Array) -> Array:
+    def slope(self, y: spatial.Array) -> spatial.Array:
         """Return ∂q̇_D/∂q̇_I (dependent, known)."""
         return self.rates.slope(y)
 
-    def bias(self, y: Array, yd: Array) -> Array:
+    def bias(self, y: spatial.Array, yd: spatial.Array) -> spatial.Array:
         """Return ξ (dependent,) at rates of all joints."""
         return self.rates.bias(y, yd)
 
-    def margin(self, y: Array) -> float:
+    def margin(self, y: spatial.Array) -> float:
         """Return the conditioning of the dependent columns relative to all columns, 0 (singular) … 1."""
         return self.rates.margin(y)
 
@@ -397,7 +389,7 @@ class SpatialStep:
 
 
 def spatial_step(
-    ring: SpatialRing, unknown: Sequence[int], y: Array, ball_at: slice | None, rates: NewtonStep
+    ring: SpatialRing, unknown: Sequence[int], y: spatial.Array, ball_at: slice | None, rates: NewtonStep
 ) -> SpatialStep | None:
     """Return a closed form for the unknown joints of a ring, on the branch of y (nq + c,); None without one."""
     # exact forms before those that fit only up to rounding
@@ -413,7 +405,7 @@ def spatial_step(
     return None
 
 
-def _away(step: SpatialStep, y: Array) -> float:
+def _away(step: SpatialStep, y: spatial.Array) -> float:
     """Return the distance of a step's solution from y (nq + c,), rad and m; infinite if it cannot close."""
     try:
         own = step.closed(y)
@@ -442,11 +434,11 @@ def _kinds(ring: SpatialRing, unknown: Sequence[int]) -> Iterator[tuple[float, s
             if all(screw.turns for screw in pair):
                 yield miss(*pair) / ring.size, crossing
             elif pair[0].turns != pair[1].turns and letters[single] == "P":
-                yield float(np.linalg.norm(cross(pair[0].e, pair[1].e))), coaxial
+                yield float(np.linalg.norm(spatial.cross(pair[0].e, pair[1].e))), coaxial
 
 
 def _solve(
-    kind: str, ring: SpatialRing, unknown: Sequence[int], branches: tuple[int, ...], y: Array
+    kind: str, ring: SpatialRing, unknown: Sequence[int], branches: tuple[int, ...], y: spatial.Array
 ) -> _Solution:
     """Return the coordinates of the unknown joints at y (nq + c,), signed in the direction of traversal."""
     if kind == "spherical RRR":
@@ -466,9 +458,11 @@ def _solve(
     return [-value for value in reversed(solved[0])], solved[1]
 
 
-def _gathered(ring: SpatialRing, unknown: Sequence[int], y: Array) -> tuple[list[Screw], Array, Array]:
+def _gathered(
+    ring: SpatialRing, unknown: Sequence[int], y: spatial.Array
+) -> tuple[list[Screw], spatial.Array, spatial.Array]:
     """Return unknown screws at y (nq + c,), and points p, t (3,) with e₁ e₂ e₃ p = t, for fixed known joints."""
-    X, screws, start = Pose.identity(), [], 0
+    X, screws, start = spatial.Pose.identity(), [], 0
     for k in unknown:
         X = X @ ring.product(y, start, k)
         screws.append(ring.joints[k].screw.moved(X))
@@ -482,7 +476,7 @@ def _chosen(both: tuple[float, float, float] | None, branch: int) -> _Solution:
 
 
 def _crossing(
-    screws: list[Screw], point: Array, target: Array, branches: tuple[int, ...], size: float
+    screws: list[Screw], point: spatial.Array, target: spatial.Array, branches: tuple[int, ...], size: float
 ) -> _Solution:
     """Solve e₁ e₂ e₃ p = t with intersecting hinges e₂, e₃, which preserve the distance from their intersection.
 
@@ -509,7 +503,7 @@ def _crossing(
 
 
 def _coaxial(
-    screws: list[Screw], point: Array, target: Array, branches: tuple[int, ...], size: float
+    screws: list[Screw], point: spatial.Array, target: spatial.Array, branches: tuple[int, ...], size: float
 ) -> _Solution:
     """Solve e₁ e₂ e₃ p = t with coaxial e₂, e₃ and a slider e₁: they preserve the distance from the common axis.
 
@@ -517,7 +511,7 @@ def _coaxial(
     """
     first, *pair = screws
     hinge, slider = pair if pair[0].turns else reversed(pair)
-    if float(np.linalg.norm(cross(hinge.e, slider.e))) > ROUNDING:
+    if float(np.linalg.norm(spatial.cross(hinge.e, slider.e))) > ROUNDING:
         return None
     found = _chosen(off_line(first, target, hinge, float(np.linalg.norm(hinge.across(point)))), branches[0])
     if found is None:
@@ -529,7 +523,7 @@ def _coaxial(
     return [x1, *((angle, along) if pair[0].turns else (along, angle))], found[1]
 
 
-def _spherical(ring: SpatialRing, unknown: Sequence[int], branch: int, y: Array) -> _Solution:
+def _spherical(ring: SpatialRing, unknown: Sequence[int], branch: int, y: spatial.Array) -> _Solution:
     """Solve R₁ Q₁ R₂ Q₂ R₃ Q₃ = 1 at y (nq + c,) by the angle between the first and the third axis."""
     i, j, k = unknown
     n = len(ring.joints)

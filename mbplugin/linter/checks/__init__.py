@@ -9,7 +9,7 @@ from math import log10, pi
 from typing import Any
 
 from mbplugin.linter.rule import ELEMENTS, Finding, Rule, Severity, body_place, make_finding
-from mbplugin.model.scene import Origin, Scene
+from mbplugin.model import Origin, Scene
 from mbplugin.phrases import WORD_IN_NAME
 
 #: Maximum number of characters of a list in a message.

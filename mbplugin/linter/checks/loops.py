@@ -7,7 +7,6 @@ fixed in both, a hinge at that point would not hinder the motion: the real mecha
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import wraps
 from itertools import combinations, islice, product, zip_longest
 from typing import Literal, TypeVar
@@ -17,12 +16,10 @@ import numpy as np
 
 from mbplugin.files import toml_text
 from mbplugin.linter.checks.meshes import solid_of
-from mbplugin.model.mechanism import WORLD, Body, Mechanism, TreeJoint
+from mbplugin.model import MADE, WORLD, Body, Mechanism, Pair, Payload, Scene, TreeJoint
 from mbplugin.model.mechanism.kinematics import BodyPoses, forward, joint_axes, joint_vector, rigid_groups
-from mbplugin.model.mechanism.pair import Pair
-from mbplugin.model.scene import MADE, Payload, Scene
 from mbplugin.model.spatial import AnyArray, Array, Pose, is_turn, rpy_from_rotation, skew
-from mbplugin.phrases import visible
+from mbplugin.phrases import dataclass, visible
 
 #: Angles of the leading joint at which the linkage is evaluated, rad.
 _ANGLES = (0.0, 0.15, 0.3, 0.45, 0.6)

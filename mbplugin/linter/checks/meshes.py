@@ -8,7 +8,6 @@ import json
 import os
 import tempfile
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from functools import lru_cache
 from math import pi
 from pathlib import Path
@@ -18,9 +17,8 @@ from numpy.typing import NDArray
 
 from mbplugin.errors import UnreadableFile
 from mbplugin.files import cache_root, note_dependency, read_bounded, version_of
-from mbplugin.model.brake_law import LARGEST
-from mbplugin.model.scene import Request, Shape
-from mbplugin.model.spatial import Array
+from mbplugin.model import LARGEST, Array, Request, Shape
+from mbplugin.phrases import dataclass
 from mbplugin.readers.meshes import UnusableMesh, mesh_extent, mesh_file, read_triangles
 from mbplugin.readers.paths import looked_up
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from itertools import combinations, product
 from types import MappingProxyType
@@ -15,11 +15,9 @@ from mbplugin.linter.checks.loops import Carriages, Extents, extents, per_scene
 from mbplugin.linter.checks.meshes import Solid, extent_of_file, solid_of
 from mbplugin.linter.checks.snapping import srdf_beside, urdf_documents, written_links
 from mbplugin.linter.rule import body_place
-from mbplugin.model.mechanism import WORLD, Body, Mechanism
-from mbplugin.model.mechanism.kinematics import forward, rigid_groups
-from mbplugin.model.scene import Node, Origin, Scene, Shape
+from mbplugin.model import WORLD, Body, Mechanism, Node, Origin, Scene, Shape, forward, rigid_groups
 from mbplugin.model.spatial import AnyArray, Array, Pose, quaternion_from_rotation
-from mbplugin.phrases import median
+from mbplugin.phrases import dataclass, median
 from mbplugin.readers.meshes import UnusableMesh, mesh_file, mesh_path, read_mesh
 
 _WIDE, _NARROW = 2.0, 0.02

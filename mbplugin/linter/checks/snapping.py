@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from math import isnan
 from pathlib import Path
@@ -18,14 +18,9 @@ from mbplugin.constraints.reduction import reduce_block
 from mbplugin.constraints.rows import plane_columns
 from mbplugin.errors import MbPluginError
 from mbplugin.linter.rule import constraint_place, listed
-from mbplugin.model import Simulator
-from mbplugin.model.brake_law import decimal
-from mbplugin.model.mechanism.identity import RowLabel
-from mbplugin.model.mechanism.kinematics import forward, rigid_groups
-from mbplugin.model.mechanism.pair import PAIR_TYPES, Pair
+from mbplugin.model import PAIR_TYPES, Array, Pair, RowLabel, Simulator, decimal, forward, rigid_groups
 from mbplugin.model.scene import Document, Node, Origin, Request, Scene
-from mbplugin.model.spatial import Array
-from mbplugin.phrases import counted, shortened
+from mbplugin.phrases import counted, dataclass, shortened
 from mbplugin.readers import format_name, reload
 from mbplugin.readers.paths import find, read_text
 from mbplugin.readers.xml import TURNING, RoundedAngle, document_of, local_name, parse_xml, rounded_angle

@@ -9,7 +9,7 @@ from math import hypot
 from mbplugin.linter.fixes.edits import Edit, Fix, SourceText
 from mbplugin.linter.fixes.sources import Sources, name_of, places_of
 from mbplugin.linter.rule import Finding
-from mbplugin.model.scene import Scene
+from mbplugin.model import Scene
 from mbplugin.readers.xml import wrong_norm
 
 Fixes = Iterator[Fix]

@@ -11,7 +11,7 @@ from mbplugin.linter.fixes.of_xml import Fixes, exchanged_limits, near_name, spe
 from mbplugin.linter.fixes.sources import Sources, elements_at, name_of
 from mbplugin.linter.fixes.xml_spans import XmlElement, XmlSpans
 from mbplugin.linter.rule import Finding
-from mbplugin.model.scene import Scene
+from mbplugin.model import Scene
 from mbplugin.readers.mjcf.files import references
 from mbplugin.readers.sdf import SDF
 from mbplugin.readers.sdf.joints import GEARBOX, TYPES

@@ -13,9 +13,7 @@ from mbplugin.linter.fixes.edits import Edit, Fix
 from mbplugin.linter.fixes.sources import Sources, elements_at, name_of, places_of
 from mbplugin.linter.fixes.xml_spans import Attribute, XmlElement, XmlSpans
 from mbplugin.linter.rule import Finding
-from mbplugin.model.brake_law import decimal
-from mbplugin.model.scene import Scene
-from mbplugin.model.spatial import Array, rotation_from_rpy
+from mbplugin.model import Array, Scene, decimal, rotation_from_rpy
 from mbplugin.phrases import only_near
 from mbplugin.readers.xml import QUATERNIONS, TURNING, rounded_angle, wrong_norm
 

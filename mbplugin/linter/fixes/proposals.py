@@ -15,7 +15,7 @@ from mbplugin.linter.fixes.edits import Fix
 from mbplugin.linter.fixes.of_xml import Propose
 from mbplugin.linter.fixes.sources import Sources
 from mbplugin.linter.rule import Applicability, Finding
-from mbplugin.model.scene import Scene
+from mbplugin.model import Scene
 
 
 @dataclass(frozen=True)

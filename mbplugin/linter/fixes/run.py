@@ -27,9 +27,7 @@ from mbplugin.linter.fixes.proposals import REMEDIES, applicability_of, proposed
 from mbplugin.linter.fixes.sources import Sources, elements_of
 from mbplugin.linter.rule import SEVERITIES, Finding, FindingFix
 from mbplugin.linter.run import Report, Unmended, lint
-from mbplugin.model import Base
-from mbplugin.model.mechanism import Mechanism
-from mbplugin.model.scene import Scene, Shape
+from mbplugin.model import Base, Mechanism, Scene, Shape
 from mbplugin.readers.paths import lookups_kept
 
 #: Two models are the same to this relative tolerance; angles that were rounded, to that of ``mbplugin diff``.

@@ -20,7 +20,7 @@ from mbplugin.linter.rule import (
     constraint_place,
     make_finding,
 )
-from mbplugin.model.scene import Scene
+from mbplugin.model import Scene
 from mbplugin.phrases import counted, shortened
 
 if TYPE_CHECKING:

@@ -5,20 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from mbplugin.analysis import Analysis
-from mbplugin.linter.checks import links_finding
+from mbplugin.linter.checks import links_finding, shapes
 from mbplugin.linter.checks.loops import Carriage, Carriages, is_made, states_inertial
-from mbplugin.linter.checks.shapes import (
-    Comparison,
-    compared_with_shapes,
-    negative,
-    placeholder,
-    principal_moments,
-    triangle_excess,
-    vanishing,
-)
 from mbplugin.linter.rule import Finding, Rule, Severity, body_place, listed, make_finding
-from mbplugin.model.mechanism import Body
-from mbplugin.model.scene import Scene
+from mbplugin.model import Body, Scene
 from mbplugin.phrases import counted
 
 _HELP = "write the mass in kg, or leave <inertial> out of a link that only carries a frame"
@@ -145,7 +135,9 @@ class InertiaNotPositiveDefinite(Rule):
 
     def check(self, scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
         """Yield one finding per link that moves with a negative moment, and one for each milder kind."""
-        suspects = [b for b in scene.mechanism.bodies if negative(b) or (b.mass > 0 and vanishing(b))]
+        suspects = [
+            b for b in scene.mechanism.bodies if shapes.negative(b) or (b.mass > 0 and shapes.vanishing(b))
+        ]
         if not suspects:
             return
         carriages = Carriages(scene)
@@ -153,12 +145,12 @@ class InertiaNotPositiveDefinite(Rule):
         moving: list[Body] = []
         borne: list[Body] = []
         for body in suspects:
-            if negative(body) and not carriages.heavier(body):
+            if shapes.negative(body) and not carriages.heavier(body):
                 message = (
                     f"link {body.name!r} has a negative principal moment of inertia: {_shown(body)} kg·m²"
                 )
                 yield _finding(self, scene, self.severity, [body], message)
-            elif negative(body):
+            elif shapes.negative(body):
                 held.append(body)
             else:
                 (borne if carriages.of(body.name) in ("grounded", "borne") else moving).append(body)
@@ -175,7 +167,7 @@ class InertiaNotPositiveDefinite(Rule):
 
 
 def _shown(body: Body) -> str:
-    return ", ".join(f"{moment:.4g}" for moment in principal_moments(body))
+    return ", ".join(f"{moment:.4g}" for moment in shapes.principal_moments(body))
 
 
 def _listed(rule: Rule, scene: Scene, severity: Severity, bodies: Sequence[Body], what: str) -> Finding:
@@ -187,7 +179,7 @@ def _listed(rule: Rule, scene: Scene, severity: Severity, bodies: Sequence[Body]
 
 
 def _finding(rule: Rule, scene: Scene, severity: Severity, bodies: Sequence[Body], message: str) -> Finding:
-    moments = {body.name: principal_moments(body).tolist() for body in bodies}
+    moments = {body.name: shapes.principal_moments(body).tolist() for body in bodies}
     evidence = {
         "principal_moments_kg_m2": moments[bodies[0].name],
         "mass_kg": bodies[0].mass,
@@ -243,7 +235,7 @@ class TriangleInequality(Rule):
 
     def check(self, scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
         """Yield one finding per link, and one for all links that are fixed to a heavier body."""
-        suspects = [body for body in scene.mechanism.bodies if triangle_excess(body)]
+        suspects = [body for body in scene.mechanism.bodies if shapes.triangle_excess(body)]
         if not suspects:
             return
         carriages = Carriages(scene)
@@ -268,16 +260,16 @@ class TriangleInequality(Rule):
 
 
 def _shown_of_mb103(body: Body) -> str:
-    a, b, c = (float(moment) for moment in principal_moments(body))
-    return f"{body.name!r}: {c:.4g} exceeds {a:.4g} + {b:.4g} kg·m² by {triangle_excess(body):.2g}"
+    a, b, c = (float(moment) for moment in shapes.principal_moments(body))
+    return f"{body.name!r}: {c:.4g} exceeds {a:.4g} + {b:.4g} kg·m² by {shapes.triangle_excess(body):.2g}"
 
 
 def _finding_of_mb103(
     rule: Rule, scene: Scene, severity: Severity, bodies: Sequence[Body], message: str
 ) -> Finding:
-    excess = {body.name: triangle_excess(body) for body in bodies}
+    excess = {body.name: shapes.triangle_excess(body) for body in bodies}
     evidence = {
-        "principal_moments_kg_m2": principal_moments(bodies[0]).tolist(),
+        "principal_moments_kg_m2": shapes.principal_moments(bodies[0]).tolist(),
         "excess_kg_m2": excess[bodies[0].name],
         "links": excess,
     }
@@ -330,7 +322,7 @@ class PlaceholderInertia(Rule):
         links = [
             body.name
             for body in scene.mechanism.bodies
-            if placeholder(body) and held.of(body.name) != "grounded"
+            if shapes.placeholder(body) and held.of(body.name) != "grounded"
         ]
         if not links:
             return
@@ -387,7 +379,7 @@ class InertiaFarFromMesh(Rule):
 
     def check(self, scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
         """Yield one finding for the moments of all links, and one for their centres of mass."""
-        found = compared_with_shapes(scene)
+        found = shapes.compared_with_shapes(scene)
         far = [comparison for comparison in found if comparison.far]
         outside = [comparison for comparison in found if comparison.outside]
         if far:
@@ -403,7 +395,7 @@ class InertiaFarFromMesh(Rule):
 
 
 def _finding_of_mb105(
-    rule: Rule, scene: Scene, found: Sequence[Comparison], words: Sequence[str], what: str, part: str
+    rule: Rule, scene: Scene, found: Sequence[shapes.Comparison], words: Sequence[str], what: str, part: str
 ) -> Finding:
     links = [f"{c.body.name} ({text})" for c, text in zip(found, words, strict=True)]
     has, its = ("has", "its") if len(found) == 1 else ("have", "their")

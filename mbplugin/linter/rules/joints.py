@@ -6,19 +6,9 @@ from collections.abc import Iterable, Iterator
 from math import hypot, isfinite, pi, radians
 
 from mbplugin.analysis import Analysis
-from mbplugin.linter.checks import Instance, in_degrees, joined_finding
-from mbplugin.linter.checks.snapping import (
-    BOUNDED,
-    SINGLE,
-    format_of,
-    number,
-    numbers,
-    urdf_documents,
-    written_joints,
-)
+from mbplugin.linter.checks import Instance, in_degrees, joined_finding, snapping
 from mbplugin.linter.rule import Finding, Rule, Severity, constraint_place
-from mbplugin.model.mechanism.pair import Pair
-from mbplugin.model.scene import Document, Node, Origin, Scene
+from mbplugin.model import Document, Node, Origin, Pair, Scene
 
 
 class InvertedLimits(Rule):
@@ -54,9 +44,9 @@ class InvertedLimits(Rule):
     def check(self, scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
         """Yield one finding per model."""
         found = []
-        for joint in written_joints(scene, *BOUNDED):
+        for joint in snapping.written_joints(scene, *snapping.BOUNDED):
             limit = joint.child("limit")
-            lower, upper = number(limit, "lower"), number(limit, "upper")
+            lower, upper = snapping.number(limit, "lower"), snapping.number(limit, "upper")
             if limit and lower is not None and upper is not None and lower > upper:
                 found.append(Instance(joint.name, limit.origin, f"{joint.name!r} ({lower:g} > {upper:g})"))
         ranges = (
@@ -73,7 +63,7 @@ class InvertedLimits(Rule):
             self.severity,
             found,
             "lower limits above the upper ones",
-            so=f"{'MuJoCo' if format_of(scene) == 'mjcf' else 'PyBullet'} then moves the joint without limits",
+            so=f"{'MuJoCo' if snapping.format_of(scene) == 'mjcf' else 'PyBullet'} then moves the joint without limits",
             help="exchange the two limits, or correct the sign",
         )
 
@@ -112,7 +102,7 @@ class EqualLimits(Rule):
         """Yield one finding per model."""
         found = [
             Instance(joint.name, limit.origin, f"{joint.name!r} ({stated})")
-            for joint in written_joints(scene, *BOUNDED)
+            for joint in snapping.written_joints(scene, *snapping.BOUNDED)
             if (limit := joint.child("limit")) and (stated := _equal(limit))
         ]
         yield from joined_finding(
@@ -129,7 +119,7 @@ def _equal(limit: Node) -> str:
     """Return the limits in words if they are equal; else empty."""
     if not limit.has("lower") and not limit.has("upper"):
         return "0 and 0 by default"
-    lower, upper = number(limit, "lower"), number(limit, "upper")
+    lower, upper = snapping.number(limit, "lower"), snapping.number(limit, "upper")
     both = [0.0 if not limit.has(side) else value for side, value in (("lower", lower), ("upper", upper))]
     return f"both {both[0]:g}" if both[0] is not None and both[0] == both[1] else ""
 
@@ -182,12 +172,12 @@ class LimitsInDegrees(Rule):
 
 def _limits(scene: Scene) -> Iterator[tuple[str, Origin | None, list[float]]]:
     """Yield the joints that turn, with the place and the limits, rad, of a URDF or an MJCF file in radians."""
-    for joint in written_joints(scene, "revolute"):
+    for joint in snapping.written_joints(scene, "revolute"):
         limit = joint.child("limit")
         if limit:
-            values = (number(limit, side) for side in ("lower", "upper"))
+            values = (snapping.number(limit, side) for side in ("lower", "upper"))
             yield joint.name, limit.origin, [value for value in values if value is not None]
-    if format_of(scene) == "mjcf":
+    if snapping.format_of(scene) == "mjcf":
         for pair in scene.mechanism.pairs:
             for freedom in pair.freedoms if pair.type == "revolute" else ():
                 stated = [value for value in (freedom.lower, freedom.upper) if isfinite(value)]
@@ -229,9 +219,13 @@ class UnusableEffortOrVelocity(Rule):
 
     def check(self, scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
         """Yield one finding per model."""
-        driven = [joint for joint in written_joints(scene, *SINGLE) if joint.child("mimic") is None]
+        driven = [
+            joint
+            for joint in snapping.written_joints(scene, *snapping.SINGLE)
+            if joint.child("mimic") is None
+        ]
         limits = [(joint, limit) for joint in driven if (limit := joint.child("limit"))]
-        weak = all(number(limit, "effort") == 0 for _, limit in limits)
+        weak = all(snapping.number(limit, "effort") == 0 for _, limit in limits)
         wrong = [
             (wrongs, joint, limit) for joint, limit in limits if (wrongs := list(_wrongs(limit, weak=weak)))
         ]
@@ -253,7 +247,7 @@ class UnusableEffortOrVelocity(Rule):
 def _wrongs(limit: Node, *, weak: bool) -> Iterator[str]:
     """Yield the problems with the limits of a joint; with ``weak``, an effort of 0 counts as one."""
     for name in _NAMES:
-        value = number(limit, name)
+        value = snapping.number(limit, name)
         if not limit.has(name):
             yield f"no {name}"
         elif value is not None and value < 0:
@@ -317,7 +311,7 @@ def _negative(pair: Pair) -> Iterator[str]:
 
 def _places(scene: Scene) -> dict[str, Origin]:
     """Return the locations of the ``<dynamics>`` of joints in URDFs, by joint name."""
-    elements = ((joint.name, joint.child("dynamics")) for joint in written_joints(scene))
+    elements = ((joint.name, joint.child("dynamics")) for joint in snapping.written_joints(scene))
     return {name: element.origin for name, element in elements if element}
 
 
@@ -356,9 +350,9 @@ class AxisNotNormalized(Rule):
     def check(self, scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
         """Yield one finding per model."""
         found = []
-        for joint in written_joints(scene, *SINGLE, "planar"):
+        for joint in snapping.written_joints(scene, *snapping.SINGLE, "planar"):
             axis = joint.child("axis")
-            length = hypot(*numbers(axis, "xyz"))
+            length = hypot(*snapping.numbers(axis, "xyz"))
             if axis and length > 1e-12 and abs(length - 1) > _TOLERANCE:
                 found.append(Instance(joint.name, axis.origin, f"{joint.name!r} ({length:.4g})"))
         yield from joined_finding(
@@ -405,9 +399,9 @@ class AngleInDegrees(Rule):
     def check(self, scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
         """Yield one finding per model."""
         found = []
-        for document in urdf_documents(scene):
+        for document in snapping.urdf_documents(scene):
             for element in document.root.descendants("origin", "link1", "link2"):
-                if any(abs(angle) > _TURN for angle in numbers(element, "rpy")):
+                if any(abs(angle) > _TURN for angle in snapping.numbers(element, "rpy")):
                     owner = _owner(element, document)
                     shown = f"{owner!r} (rpy {element.get('rpy')!r})"
                     found.append(Instance(owner, element.origin, shown))
@@ -482,5 +476,5 @@ class ZeroOutsideLimits(Rule):
 
 def _places_of_mb127(scene: Scene) -> dict[str, Origin]:
     """Return the locations of the ``<limit>`` of joints in URDFs, by joint name."""
-    elements = ((joint.name, joint.child("limit")) for joint in written_joints(scene))
+    elements = ((joint.name, joint.child("limit")) for joint in snapping.written_joints(scene))
     return {name: element.origin for name, element in elements if element}

@@ -8,26 +8,12 @@ from math import cos, radians
 import numpy as np
 
 from mbplugin.analysis import Analysis
-from mbplugin.linter.checks import Instance, in_degrees, joined_finding, twins
+from mbplugin.linter.checks import Instance, in_degrees, joined_finding, shapes, twins
 from mbplugin.linter.checks.loops import extents, per_scene
 from mbplugin.linter.checks.meshes import solid_of
-from mbplugin.linter.checks.shapes import (
-    compared_with_shapes,
-    fitting_factors,
-    implausible_radii,
-    impossible_densities,
-    placeholder,
-    possible,
-    principal_moments,
-    repeated_inertias,
-)
 from mbplugin.linter.checks.snapping import number, urdf_documents, written_joints
 from mbplugin.linter.rule import Finding, Rule, Severity, body_place, constraint_place, make_finding
-from mbplugin.model.mechanism import Body, Mechanism
-from mbplugin.model.mechanism.kinematics import forward, home, joint_axes
-from mbplugin.model.mechanism.pair import Pair
-from mbplugin.model.scene import Origin, Scene
-from mbplugin.model.spatial import Array
+from mbplugin.model import Array, Body, Mechanism, Origin, Pair, Scene, forward, home, joint_axes
 from mbplugin.phrases import listed
 
 
@@ -66,7 +52,7 @@ class ImplausibleDensity(Rule):
 
     def check(self, scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
         """Yield one finding per model."""
-        densities, bodies = impossible_densities(scene), scene.mechanism.body_index
+        densities, bodies = shapes.impossible_densities(scene), scene.mechanism.body_index
         yield from joined_finding(
             self,
             self.severity,
@@ -118,8 +104,8 @@ class ImplausibleGyrationRadius(Rule):
 
     def check(self, scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
         """Yield one finding per model."""
-        radii = implausible_radii(scene)
-        factors = fitting_factors(scene, radii)
+        radii = shapes.implausible_radii(scene)
+        factors = shapes.fitting_factors(scene, radii)
         times = [f"{name!r} fits with {factor:g} times its inertia" for name, factor in factors.items()]
         fits = f": {listed(times)}" if times else ""
         yield from joined_finding(
@@ -176,7 +162,7 @@ class RepeatedInertia(Rule):
                     body_place(scene, body.name, "inertia", "inertial"),
                     f"{body.name!r} ({body.mass:.3g} kg)",
                 )
-                for body in repeated_inertias(scene)
+                for body in shapes.repeated_inertias(scene)
             ],
             "links of different mass have the same inertia",
             help="write the inertia that follows from mass and shape of each link",
@@ -346,10 +332,15 @@ class TwinsDiffer(Rule):
 def _links(scene: Scene) -> Iterator[tuple[Instance, bool]]:
     """Yield the differences of links, and whether each is slight."""
     # a problem of one twin that another rule reports is not reported again as a difference
-    heavy = set(impossible_densities(scene))
-    far = {comparison.body.name for comparison in compared_with_shapes(scene) if comparison.far}
-    odd = heavy | {body.name for body in repeated_inertias(scene)} | set(implausible_radii(scene)) | far
-    bodies = {body.name: body for body in scene.mechanism.bodies if possible(body)}
+    heavy = set(shapes.impossible_densities(scene))
+    far = {comparison.body.name for comparison in shapes.compared_with_shapes(scene) if comparison.far}
+    odd = (
+        heavy
+        | {body.name for body in shapes.repeated_inertias(scene)}
+        | set(shapes.implausible_radii(scene))
+        | far
+    )
+    bodies = {body.name: body for body in scene.mechanism.bodies if shapes.possible(body)}
     parents = _parents(scene.mechanism)
     for left, right in twins(bodies):
         if _in_line(parents, left, right):
@@ -389,9 +380,9 @@ _Difference = tuple[str, bool] | None
 
 def _moments(left: Body, right: Body) -> _Difference:
     """Return the difference of the principal moments; None if they agree, or if one is a placeholder."""
-    if placeholder(left) or placeholder(right):
+    if shapes.placeholder(left) or shapes.placeholder(right):
         return None
-    a, b = principal_moments(left), principal_moments(right)
+    a, b = shapes.principal_moments(left), shapes.principal_moments(right)
     worst = int(np.argmax(np.abs(a - b)))
     share = float(np.abs(a - b).max() / max(a[-1], b[-1]))
     if share <= _MOMENTS:

@@ -13,10 +13,7 @@ from mbplugin.linter.checks import Instance, joined_finding
 from mbplugin.linter.checks.loops import MissingJoint, coinciding_frames, imitated_loops, stated_poses
 from mbplugin.linter.checks.meshes import Solid, solid_of
 from mbplugin.linter.rule import Finding, Rule, Severity, body_place, constraint_place
-from mbplugin.model.mechanism import TreeJoint
-from mbplugin.model.mechanism.kinematics import joint_axes, rigid_groups
-from mbplugin.model.scene import Scene
-from mbplugin.model.spatial import Array, Pose, cross
+from mbplugin.model import Array, Pose, Scene, TreeJoint, cross, joint_axes, rigid_groups
 
 #: Axes of a planar loop are parallel within this angle, rad.
 _PARALLEL = 1e-6

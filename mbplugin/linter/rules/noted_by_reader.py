@@ -9,7 +9,7 @@ from mbplugin.analysis import Analysis
 from mbplugin.errors import MbPluginError
 from mbplugin.linter.checks import Instance, joined_finding, shortened
 from mbplugin.linter.rule import ELEMENTS, Finding, Rule, Severity, constraint_place, defects_noted
-from mbplugin.model.scene import Scene
+from mbplugin.model import Scene
 from mbplugin.phrases import counted
 
 

@@ -21,9 +21,7 @@ from mbplugin.linter.checks.snapping import (
     written_links,
 )
 from mbplugin.linter.rule import Finding, Rule, Severity, constraint_place
-from mbplugin.model import Simulator
-from mbplugin.model.mechanism.pair import Pair
-from mbplugin.model.scene import Scene
+from mbplugin.model import Pair, Scene, Simulator
 from mbplugin.phrases import counted
 
 #: Properties that a simulator does not support for joints outside an articulation.

@@ -10,18 +10,7 @@ import numpy as np
 from mbplugin.analysis import Analysis
 from mbplugin.constraints.closure import Assembly, Paths, constraints_to_close, coupling_metres
 from mbplugin.constraints.rank import RankedBlock, Spectrum
-from mbplugin.linter.checks.snapping import (
-    WITHOUT_POSE,
-    ZERO,
-    RoundedLiteral,
-    block_place,
-    format_of,
-    largest_gap,
-    locked_loops,
-    made_by_rounding,
-    rounded_literals,
-    suspect_values,
-)
+from mbplugin.linter.checks import snapping
 from mbplugin.linter.rule import (
     ELEMENTS,
     Finding,
@@ -32,10 +21,7 @@ from mbplugin.linter.rule import (
     make_finding,
     model_place,
 )
-from mbplugin.model.mechanism import Coupling
-from mbplugin.model.mechanism.identity import RowLabel
-from mbplugin.model.scene import Scene
-from mbplugin.model.spatial import units_of
+from mbplugin.model import Coupling, RowLabel, Scene, units_of
 from mbplugin.phrases import counted
 
 #: Literals with errors below this fraction of the largest error are only warnings.
@@ -79,13 +65,13 @@ class RoundedAngle(Rule):
         """Yield one finding per distinct rounded value."""
         if analysis is None:
             return
-        caused = made_by_rounding(scene, analysis)
-        literals = [literal for ranked, _ in caused for literal in rounded_literals(scene, ranked)]
+        caused = snapping.made_by_rounding(scene, analysis)
+        literals = [literal for ranked, _ in caused for literal in snapping.rounded_literals(scene, ranked)]
         worst = max((abs(literal.angle.error) for literal in literals), default=0.0)
-        by_value: dict[str, list[RoundedLiteral]] = {}
+        by_value: dict[str, list[snapping.RoundedLiteral]] = {}
         for literal in literals:
             by_value.setdefault(literal.angle.literal.lstrip("+-"), []).append(literal)
-        gap = largest_gap(scene, analysis) if literals else None
+        gap = snapping.largest_gap(scene, analysis) if literals else None
         for same in by_value.values():
             minor = abs(same[0].angle.error) < _MINOR * worst
             yield _finding(
@@ -100,7 +86,7 @@ class RoundedAngle(Rule):
 
 def _finding(
     rule: Rule,
-    same: Sequence[RoundedLiteral],
+    same: Sequence[snapping.RoundedLiteral],
     caused: Sequence[tuple[RankedBlock, Spectrum]],
     tolerance: float,
     severity: Severity,
@@ -108,8 +94,8 @@ def _finding(
 ) -> Finding:
     first = same[0]
     angle, names = first.angle, list(dict.fromkeys(literal.name for literal in same))
-    values = [value for ranked, _ in caused for _, value in suspect_values(ranked, tolerance)]
-    written = sum(ranked.spectrum.redundancy(ZERO) for ranked, _ in caused)
+    values = [value for ranked, _ in caused for _, value in snapping.suspect_values(ranked, tolerance)]
+    written = sum(ranked.spectrum.redundancy(snapping.ZERO) for ranked, _ in caused)
     meant = sum(spectrum.redundancy(tolerance) for _, spectrum in caused)
     return make_finding(
         rule,
@@ -192,18 +178,18 @@ class NearRedundancy(Rule):
         """Yield at most one finding, for all blocks together."""
         if analysis is None:
             return
-        suspects = {b: suspect_values(b, analysis.tolerance) for b in analysis.blocks}
+        suspects = {b: snapping.suspect_values(b, analysis.tolerance) for b in analysis.blocks}
         blocks = [b for b in analysis.blocks if suspects[b]]
         if not blocks:
             return
         values = sorted(value for found in suspects.values() for _, value in found)
-        strict = sum(b.spectrum.redundancy(ZERO) for b in analysis.blocks)
+        strict = sum(b.spectrum.redundancy(snapping.ZERO) for b in analysis.blocks)
         loose = sum(b.spectrum.redundancy(values[-1] * 1.001) for b in analysis.blocks)
-        element, origin = block_place(scene, blocks[0].block.constraints)
+        element, origin = snapping.block_place(scene, blocks[0].block.constraints)
         spread = (
             f"{values[0]:.2g}" if values[-1] < 1.05 * values[0] else f"{values[0]:.2g} … {values[-1]:.2g}"
         )
-        rounded = {id(ranked) for ranked, _ in made_by_rounding(scene, analysis)}
+        rounded = {id(ranked) for ranked, _ in snapping.made_by_rounding(scene, analysis)}
         clear = all(id(ranked) in rounded for ranked in blocks) or values[-1] * _FAR < analysis.tolerance
         yield make_finding(
             self,
@@ -325,8 +311,8 @@ class UnassembledPose(Rule):
         if gap <= _WARNING * assembly.length or left > _IMPROVED * gap:
             return
         coupling = next((c for c in scene.mechanism.couplings if c.name == name), None)
-        format_ = format_of(scene)
-        poseless = format_ in WITHOUT_POSE or (format_ == "sdf" and coupling is not None)
+        format_ = snapping.format_of(scene)
+        poseless = format_ in snapping.WITHOUT_POSE or (format_ == "sdf" and coupling is not None)
         severity: Severity = "error" if gap > _ERROR * assembly.length else "warning"
         if poseless or _asked_for(scene, analysis):
             severity = "note"
@@ -492,7 +478,7 @@ class ShakyLoop(Rule):
         restored = {joint for remedy in analysis.remedies[:1] for joint in remedy.restores}
         for block in analysis.mobility.shaky:
             joints = block.shaky_joints(analysis.mechanism)
-            element, origin = block_place(scene, block.constraints)
+            element, origin = snapping.block_place(scene, block.constraints)
             who = f": {listed(block.shaky_rates, 6)} cannot move" if block.shaky_rates else ""
             yield make_finding(
                 self,
@@ -548,15 +534,15 @@ class LockedLoop(Rule):
         """Yield one finding per loop."""
         if analysis is None:
             return
-        pairs, mjcf = analysis.mechanism.pair_by_name, format_of(scene) == "mjcf"
-        for ranked, freeing in locked_loops(analysis, mjcf):
+        pairs, mjcf = analysis.mechanism.pair_by_name, snapping.format_of(scene) == "mjcf"
+        for ranked, freeing in snapping.locked_loops(analysis, mjcf):
             members, change = ranked.block.constraints, freeing.change
             joints = [
                 name
                 for name in members
                 if name in pairs and pairs[name].kind.free and not pairs[name].closure
             ]
-            element, origin = block_place(scene, [change.constraint])
+            element, origin = snapping.block_place(scene, [change.constraint])
             axis = ", ".join(f"{a:g}" for a in change.axis or ())
             way = f"{change.new} about ({axis}) in its joint frame" if axis else change.new
             way += ", <connect> in place of <weld>" * mjcf

@@ -26,11 +26,8 @@ from mbplugin.linter.rule import (
     listed,
     make_finding,
 )
-from mbplugin.model.brake_law import Brake
-from mbplugin.model.mechanism import Lock, Mechanism
+from mbplugin.model import Array, Brake, Lock, Mechanism, Scene, units_of
 from mbplugin.model.mechanism.kinematics import forward, unbraked_joints
-from mbplugin.model.scene import Scene
-from mbplugin.model.spatial import Array, units_of
 from mbplugin.phrases import counted
 from mbplugin.simulation import ContactsOpen, MotionRange
 

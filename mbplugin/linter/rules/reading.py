@@ -13,10 +13,7 @@ from mbplugin.linter.checks import Instance, joined_finding
 from mbplugin.linter.checks.loops import stated_poses
 from mbplugin.linter.checks.snapping import BOUNDED, format_of, number, srdf_beside, urdf_documents
 from mbplugin.linter.rule import Finding, Rule, Severity, defects_noted, make_finding
-from mbplugin.model.mechanism.kinematics import BodyPoses
-from mbplugin.model.mechanism.pair import Pair
-from mbplugin.model.scene import Document, Node, Origin, Scene
-from mbplugin.model.spatial import Array
+from mbplugin.model import Array, BodyPoses, Document, Node, Origin, Pair, Scene
 
 _OF_NOTES = "leave it; only if the mechanism depends on it, state it in a scene file"
 

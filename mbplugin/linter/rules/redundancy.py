@@ -23,9 +23,7 @@ from mbplugin.linter.checks.snapping import (
     undeclared_blocks,
 )
 from mbplugin.linter.rule import Finding, Rule, Severity, constraint_place, listed, make_finding, model_place
-from mbplugin.model.mechanism.pair import Pair
-from mbplugin.model.scene import Scene
-from mbplugin.model.spatial import Array, Pose
+from mbplugin.model import Array, Pair, Pose, Scene
 from mbplugin.phrases import counted
 
 if TYPE_CHECKING:

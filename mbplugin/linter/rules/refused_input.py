@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from mbplugin.analysis import Analysis
 from mbplugin.linter.rule import Finding, Rule, Severity
-from mbplugin.model.scene import Scene
+from mbplugin.model import Scene
 
 
 class RefusedInput(Rule):

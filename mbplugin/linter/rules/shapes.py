@@ -16,9 +16,7 @@ from mbplugin.linter.checks.shapes import (
 )
 from mbplugin.linter.checks.snapping import numbers, written_links
 from mbplugin.linter.rule import Finding, Rule, Severity, body_place
-from mbplugin.model.mechanism import WORLD
-from mbplugin.model.mechanism.kinematics import rigid_groups
-from mbplugin.model.scene import Node, Request, Scene
+from mbplugin.model import WORLD, Node, Request, Scene, rigid_groups
 from mbplugin.readers.meshes import mesh_problem
 from mbplugin.readers.paths import looked_up, package_is_known
 
@@ -289,7 +287,9 @@ class VisualWithoutCollision(Rule):
         if not touching:
             return
         groups = rigid_groups(scene.mechanism)
-        root = groups[_root(scene)]
+        # the first link carries the robot and often stands on something
+        bodies = scene.mechanism.bodies
+        root = groups[bodies[0].name if bodies else WORLD]
         found = [
             Instance(link, body_place(scene, link), repr(link))
             for link, own in roles.items()
@@ -302,11 +302,6 @@ class VisualWithoutCollision(Rule):
             "moving links with a visual and no collision shape",
             help="add a <collision> to each, or ignore this where contact is not intended",
         )
-
-
-def _root(scene: Scene) -> str:
-    """Return the first link, which carries the robot and often stands on something."""
-    return scene.mechanism.bodies[0].name if scene.mechanism.bodies else WORLD
 
 
 #: Overlaps up to this depth may come from rounded lengths and collision margins of engines, m.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property, lru_cache
 from typing import NoReturn
 
@@ -14,7 +14,7 @@ from mbplugin.model.brake_law import SI
 from mbplugin.model.mechanism.identity import DisjointSets, Holder, adjacency, breadth_first, freedom_name
 from mbplugin.model.mechanism.pair import PAIR_TYPES, Contact, MotionProfile, Pair, require_few
 from mbplugin.model.spatial import Array
-from mbplugin.phrases import Assumption, counted, listed, one_line, one_line_repr
+from mbplugin.phrases import Assumption, counted, dataclass, listed, one_line, one_line_repr
 from mbplugin.rendering import refuse_attribute
 
 _QUATERNION = ("qx", "qy", "qz", "qw")

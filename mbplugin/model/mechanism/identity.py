@@ -13,7 +13,7 @@ HolderKind = Literal["lock", "brake", "friction", "drive"]
 _KINDS = get_args(HolderKind)
 #: Suffixes of the freedom in the component names of lock and driver rows.
 _LOCK, _DRIVE = "_lock", "_drive"
-Node = TypeVar("Node", bound=Hashable)
+NodeName = TypeVar("NodeName", bound=Hashable)
 Edge = TypeVar("Edge")
 
 
@@ -124,10 +124,10 @@ def freedom_held(label: RowLabel) -> tuple[str, str]:
 
 
 def adjacency(
-    nodes: Iterable[Node], edges: Iterable[tuple[Node, Node, Edge]]
-) -> dict[Node, list[tuple[Node, Edge]]]:
+    nodes: Iterable[NodeName], edges: Iterable[tuple[NodeName, NodeName, Edge]]
+) -> dict[NodeName, list[tuple[NodeName, Edge]]]:
     """Return the neighbours of each node with the connecting edges, in the order of the edges."""
-    found: dict[Node, list[tuple[Node, Edge]]] = {node: [] for node in nodes}
+    found: dict[NodeName, list[tuple[NodeName, Edge]]] = {node: [] for node in nodes}
     for a, b, edge in edges:
         found[a].append((b, edge))
         found[b].append((a, edge))
@@ -135,8 +135,8 @@ def adjacency(
 
 
 def breadth_first(
-    neighbours: Mapping[Node, Sequence[tuple[Node, Edge]]], root: Node, seen: set[Node]
-) -> Iterator[tuple[Node, Node, Edge]]:
+    neighbours: Mapping[NodeName, Sequence[tuple[NodeName, Edge]]], root: NodeName, seen: set[NodeName]
+) -> Iterator[tuple[NodeName, NodeName, Edge]]:
     """Yield (inner, outer, edge) in breadth-first order from a root, for nodes that are not yet in ``seen``.
 
     The root and the nodes reached are added to ``seen``.
@@ -151,13 +151,13 @@ def breadth_first(
                 yield inner, outer, edge
 
 
-class DisjointSets(Generic[Node]):
+class DisjointSets(Generic[NodeName]):
     """Disjoint sets (union-find); an unknown node is a set of its own."""
 
     def __init__(self) -> None:
-        self._parent: dict[Node, Node] = {}
+        self._parent: dict[NodeName, NodeName] = {}
 
-    def find(self, node: Node) -> Node:
+    def find(self, node: NodeName) -> NodeName:
         """Return the representative of the set that contains a node."""
         root = node
         while (parent := self._parent.get(root, root)) != root:
@@ -166,25 +166,27 @@ class DisjointSets(Generic[Node]):
             self._parent[node], node = root, self._parent.get(node, node)
         return root
 
-    def join(self, a: Node, b: Node) -> bool:
+    def join(self, a: NodeName, b: NodeName) -> bool:
         """Join the sets of two nodes; return True if they were separate."""
         a, b = self.find(a), self.find(b)
         self._parent[a] = b
         return a != b
 
 
-def biconnected_components(edges: Iterable[tuple[Node, Node]]) -> list[list[tuple[Node, Node]]]:
+def biconnected_components(
+    edges: Iterable[tuple[NodeName, NodeName]],
+) -> list[list[tuple[NodeName, NodeName]]]:
     """Return the biconnected components of a graph as lists of edges (Hopcroft and Tarjan, 1973).
 
     Parallel edges count once; an edge from a node to itself is in no component. A bridge is a component by itself.
     """
-    neighbours: dict[Node, dict[Node, None]] = {}
+    neighbours: dict[NodeName, dict[NodeName, None]] = {}
     for a, b in edges:
         if a != b:
             neighbours.setdefault(a, {})[b] = None
             neighbours.setdefault(b, {})[a] = None
-    found: dict[Node, int] = {}
-    components: list[list[tuple[Node, Node]]] = []
+    found: dict[NodeName, int] = {}
+    components: list[list[tuple[NodeName, NodeName]]] = []
     for root in neighbours:
         if root not in found:
             components += _components_from(root, neighbours, found)
@@ -192,14 +194,14 @@ def biconnected_components(edges: Iterable[tuple[Node, Node]]) -> list[list[tupl
 
 
 def _components_from(
-    root: Node, neighbours: Mapping[Node, Mapping[Node, None]], found: dict[Node, int]
-) -> Iterator[list[tuple[Node, Node]]]:
+    root: NodeName, neighbours: Mapping[NodeName, Mapping[NodeName, None]], found: dict[NodeName, int]
+) -> Iterator[list[tuple[NodeName, NodeName]]]:
     """Yield the components found by a depth-first search from a root; ``found`` numbers the nodes in visiting order."""
     lowest = {root: len(found)}
     found[root] = len(found)
     way = [(root, root, iter(neighbours[root]))]
-    met: list[tuple[Node, Node]] = []
-    begins: dict[Node, int] = {}
+    met: list[tuple[NodeName, NodeName]] = []
+    begins: dict[NodeName, int] = {}
     while way:
         before, node, rest = way[-1]
         following = next(rest, None)

@@ -10,6 +10,7 @@ from typing import TypeAlias
 import numpy as np
 
 from mbplugin.errors import BadNumber, UnknownName, suggestion
+from mbplugin.model import spatial
 from mbplugin.model.brake_law import DIMENSION_OF, SI
 from mbplugin.model.mechanism import WORLD, Mechanism, TreeJoint
 from mbplugin.model.mechanism.pair import (
@@ -21,21 +22,12 @@ from mbplugin.model.mechanism.pair import (
     pair_transform,
     zero_coordinates,
 )
-from mbplugin.model.spatial import (
-    COMPONENTS,
-    Array,
-    Pose,
-    quaternion_from_rotation,
-    rotation_from_quaternion,
-    units_of,
-    vector_from_rotation,
-)
 from mbplugin.phrases import listed
 
 #: Values by name, in rad and m or as texts with a unit such as ``90deg``; or a vector.
-JointValues = Mapping[str, float | str] | Array | None
+JointValues = Mapping[str, float | str] | spatial.Array | None
 #: A vector (nq,) or a batch (n, nq), where other functions have an overload of their own for it.
-Poses: TypeAlias = Array
+Poses: TypeAlias = spatial.Array
 #: Frames of a constraint coincide within this, m and rad; it covers rounding in files and the drift of simulators.
 FRAMES_MEET = 1e-3
 #: Values by name, in SI units or as texts with a unit such as ``90deg/s``.
@@ -59,23 +51,27 @@ class BodyPoses:
     p_WC : (N, 3) array, m
     """
 
-    R_WL: Array
-    p_WL: Array
-    p_WC: Array
+    R_WL: spatial.Array
+    p_WL: spatial.Array
+    p_WC: spatial.Array
 
-    def of(self, index: int) -> Pose:
+    def of(self, index: int) -> spatial.Pose:
         """Return X_WL of a body; index −1 is the ground."""
-        return Pose(self.R_WL[index], self.p_WL[index]) if index >= 0 else Pose.identity()
+        return (
+            spatial.unchecked_pose(self.R_WL[index], self.p_WL[index])
+            if index >= 0
+            else spatial.Pose.identity()
+        )
 
 
-def poses_of_links(mech: Mechanism, X_WL: Mapping[str, Pose]) -> BodyPoses:
+def poses_of_links(mech: Mechanism, X_WL: Mapping[str, spatial.Pose]) -> BodyPoses:
     """Return the body poses of a mechanism from the poses of its link frames, by name."""
     found = [X_WL[body.name] for body in mech.bodies]
     R, p = np.array([X.R for X in found]), np.array([X.p for X in found])
     return BodyPoses(R, p, np.array([X.apply(body.p_LC) for X, body in zip(found, mech.bodies, strict=True)]))
 
 
-def home(mech: Mechanism) -> Array:
+def home(mech: Mechanism) -> spatial.Array:
     """Return q (nq,) at which all joint frames coincide and all free roots are at the origin."""
     q = np.zeros(len(mech.q_names))
     for joint in mech.tree.joints:
@@ -86,7 +82,7 @@ def home(mech: Mechanism) -> Array:
     return q
 
 
-def joint_vector(mech: Mechanism, values: JointValues, base: Array | None = None) -> Array:
+def joint_vector(mech: Mechanism, values: JointValues, base: spatial.Array | None = None) -> spatial.Array:
     """Return q (nq,) from a vector, a mapping by coordinate name, or None; rad and m.
 
     Coordinates that a mapping leaves out keep their values in ``base`` (nq,), by default :func:`home`.
@@ -101,13 +97,13 @@ def joint_vector(mech: Mechanism, values: JointValues, base: Array | None = None
     return _vector(mech, mech.q_names, coordinate_units, values, home(mech) if base is None else base)
 
 
-def rate_vector(mech: Mechanism, values: JointValues, base: Array | None = None) -> Array:
+def rate_vector(mech: Mechanism, values: JointValues, base: spatial.Array | None = None) -> spatial.Array:
     """Return qd (nv,) in the same way as :func:`joint_vector`; ``base`` (nv,) is zero by default."""
     start = np.zeros(len(mech.qd_names)) if base is None else base
     return _vector(mech, mech.qd_names, rate_units, values, start)
 
 
-def acceleration_vector(mech: Mechanism, values: JointValues) -> Array:
+def acceleration_vector(mech: Mechanism, values: JointValues) -> spatial.Array:
     """Return q̈ (nv,), zero for rates that are not named."""
     return _vector(mech, mech.qd_names, acceleration_units, values, np.zeros(len(mech.qd_names)))
 
@@ -122,7 +118,7 @@ def first_of(values: JointValues) -> JointValues:
     return next(iter(np.asarray(values)), values) if is_batch(values) else values
 
 
-def joint_vectors(mech: Mechanism, values: JointValues, base: Array | None = None) -> Array:
+def joint_vectors(mech: Mechanism, values: JointValues, base: spatial.Array | None = None) -> spatial.Array:
     """Return poses Q (n, nq) from a batch of them, or as :func:`joint_vector`, with ``base`` (nq,), for n = 1.
 
     Raises
@@ -149,9 +145,9 @@ def states(
     mech: Mechanism,
     q: JointValues,
     qd: JointValues,
-    base_q: Array | None = None,
-    base_qd: Array | None = None,
-) -> tuple[Array, Array]:
+    base_q: spatial.Array | None = None,
+    base_qd: spatial.Array | None = None,
+) -> tuple[spatial.Array, spatial.Array]:
     """Return n poses (n, nq) and rates (n, nv); a single pose or vector of rates is repeated.
 
     Values that mappings leave out are those of base_q (nq,) and base_qd (nv,), by default home and zero.
@@ -173,7 +169,9 @@ def states(
     return Q, Qd
 
 
-def _rows(values: Array, names: tuple[str, ...], units: tuple[str, ...], what: str, order: str) -> Array:
+def _rows(
+    values: spatial.Array, names: tuple[str, ...], units: tuple[str, ...], what: str, order: str
+) -> spatial.Array:
     """Return ``values`` (n, k) as a batch of finite numbers, k of them for the ``names``."""
     out = np.array(values, dtype=float)
     if out.ndim != 2 or out.shape[1] != len(names):
@@ -197,8 +195,8 @@ def _vector(
     names: tuple[str, ...],
     units: Callable[[Mechanism], tuple[str, ...]],
     values: JointValues,
-    base: Array,
-) -> Array:
+    base: spatial.Array,
+) -> spatial.Array:
     """Return values as a vector (n,) in the order of names; missing ones are taken from ``base`` (n,)."""
     out = np.array(base, dtype=float)
     if isinstance(values, Mapping):
@@ -237,7 +235,7 @@ def _unknown_coordinate(mech: Mechanism, name: str, names: tuple[str, ...]) -> U
     return UnknownName(f"no joint coordinate is called {name!r}", remedy=suggestion(name, names))
 
 
-def forward(mech: Mechanism, q: Array) -> BodyPoses:
+def forward(mech: Mechanism, q: spatial.Array) -> BodyPoses:
     """Return the poses of all bodies at joint coordinates q (nq,); loop closures are ignored."""
     n = len(mech.bodies)
     R, p = np.empty((n, 3, 3)), np.empty((n, 3))
@@ -249,11 +247,13 @@ def forward(mech: Mechanism, q: Array) -> BodyPoses:
     return BodyPoses(R, p, p + np.einsum("nij,nj->ni", R, p_LC))
 
 
-def _outer_pose(mech: Mechanism, joint: TreeJoint, q: Array, R: Array, p: Array) -> tuple[Array, Array]:
+def _outer_pose(
+    mech: Mechanism, joint: TreeJoint, q: spatial.Array, R: spatial.Array, p: spatial.Array
+) -> tuple[spatial.Array, spatial.Array]:
     """Return R (3, 3) and p (3,) of a joint's outer body at q (nq,); R (N, 3, 3) and p (N, 3) hold its inner body."""
     if joint.pair is None:
         q_free = q[joint.q]
-        R_WL = rotation_from_quaternion(q_free[3:])
+        R_WL = spatial.rotation_from_quaternion(q_free[3:])
         return R_WL, q_free[:3] - R_WL @ mech.bodies[mech.body_index[joint.outer]].p_LC
     inner = mech.body_index[joint.inner]
     X = joint.pair.X_AP.inverse() if joint.reversed else joint.pair.X_SB
@@ -268,28 +268,28 @@ def _outer_pose(mech: Mechanism, joint: TreeJoint, q: Array, R: Array, p: Array)
     return (X.R, X.p) if inner < 0 else (R[inner] @ X.R, p[inner] + R[inner] @ X.p)
 
 
-def coordinates_of(mech: Mechanism, poses: BodyPoses) -> Array:
+def coordinates_of(mech: Mechanism, poses: BodyPoses) -> spatial.Array:
     """Return the q (nq,) that reproduces given body poses as far as the tree joints allow."""
     q = home(mech)
     for joint in mech.tree.joints:
         outer = poses.of(mech.body_index[joint.outer])
         if joint.pair is None:
             com = poses.p_WC[mech.body_index[joint.outer]]
-            q[joint.q] = [*com, *quaternion_from_rotation(outer.R)]
+            q[joint.q] = [*com, *spatial.quaternion_from_rotation(outer.R)]
         else:
             q[joint.q] = measure(joint.pair, relative_pose(mech, joint.pair, poses))
     return q
 
 
-def relative_pose(mech: Mechanism, pair: Pair, poses: BodyPoses) -> Pose:
+def relative_pose(mech: Mechanism, pair: Pair, poses: BodyPoses) -> spatial.Pose:
     """Return X_PS of a tree or cut pair."""
     X_WP = poses.of(mech.body_index[pair.body_a]) @ pair.X_AP
     return X_WP.inverse() @ poses.of(mech.body_index[pair.body_b]) @ pair.X_BS
 
 
-def fixed_at(pair: Pair, X_PS: Pose) -> Pair:
+def fixed_at(pair: Pair, X_PS: spatial.Pose) -> Pair:
     """Return a pair as a fixed pair at pose ``X_PS``; the axes of P and the origin of S do not change."""
-    travel, turn = Pose(np.eye(3), X_PS.p), Pose(X_PS.R.T, np.zeros(3))
+    travel, turn = spatial.Pose(np.eye(3), X_PS.p), spatial.Pose(X_PS.R.T, np.zeros(3))
     return replace(pair, type="fixed", freedoms=(), X_AP=pair.X_AP @ travel, X_BS=pair.X_BS @ turn, lead=0.0)
 
 
@@ -304,15 +304,15 @@ def frames_apart(mech: Mechanism, poses: BodyPoses) -> Iterator[tuple[TreeJoint,
         yield joint, joint.pair, *violation(joint.pair, relative_pose(mech, joint.pair, poses))
 
 
-def violation(pair: Pair, X_PS: Pose) -> tuple[float, float]:
+def violation(pair: Pair, X_PS: spatial.Pose) -> tuple[float, float]:
     """Return the deviation of a pose from the motion that a pair allows: a distance, m, and an angle, rad."""
     if pair.kind.size == "length":
         return abs(pair.kind.separation(X_PS) - pair.length), 0.0
     rest = pair_transform(pair, measure(pair, X_PS)).inverse() @ X_PS
-    return float(np.linalg.norm(rest.p)), float(np.linalg.norm(vector_from_rotation(rest.R)))
+    return float(np.linalg.norm(rest.p)), float(np.linalg.norm(spatial.vector_from_rotation(rest.R)))
 
 
-def displace(mech: Mechanism, q: Array, step: Array) -> Array:
+def displace(mech: Mechanism, q: spatial.Array, step: spatial.Array) -> spatial.Array:
     """Return q (nq,) after a ``step`` (nv,) in the joint rates (rotations stay on the group)."""
     out = np.array(q)
     for joint in mech.tree.joints:
@@ -321,7 +321,7 @@ def displace(mech: Mechanism, q: Array, step: Array) -> Array:
     return out
 
 
-def joint_axes(mech: Mechanism, joint: TreeJoint, poses: BodyPoses) -> tuple[Array, Array]:
+def joint_axes(mech: Mechanism, joint: TreeJoint, poses: BodyPoses) -> tuple[spatial.Array, spatial.Array]:
     """Return the twists of ``outer`` relative to ``inner`` per unit rate, and their reference point.
 
     Returns
@@ -341,10 +341,10 @@ def joint_axes(mech: Mechanism, joint: TreeJoint, poses: BodyPoses) -> tuple[Arr
     return (-S if joint.reversed else S), X_WS.p
 
 
-def free_pose(mech: Mechanism, body: str, X_WL: Pose) -> Array:
+def free_pose(mech: Mechanism, body: str, X_WL: spatial.Pose) -> spatial.Array:
     """Return the free-joint coordinates (7,) that place the link frame of a root body at a pose."""
     p_LC = mech.bodies[mech.body_index[body]].p_LC
-    return np.concatenate((X_WL.apply(p_LC), quaternion_from_rotation(X_WL.R)))
+    return np.concatenate((X_WL.apply(p_LC), spatial.quaternion_from_rotation(X_WL.R)))
 
 
 # Numbers by name, possibly texts with a unit: full speeds, decelerations, misfits and limits of reactions.
@@ -435,13 +435,13 @@ def _per_rate(mech: Mechanism, time: str) -> tuple[str, ...]:
 
 def momentum_units(mech: Mechanism) -> tuple[str, ...]:
     """Return the unit of the generalised momentum of each rate: ``N·m·s`` or ``N·s``."""
-    forces = {units_of(c).rate: units_of(c).force for c in COMPONENTS}
+    forces = {spatial.units_of(c).rate: spatial.units_of(c).force for c in spatial.COMPONENTS}
     return tuple(f"{forces[unit]}·s" for unit in rate_units(mech))
 
 
 def _units(joint: TreeJoint) -> list[str]:
-    free = joint.pair.kind.free if joint.pair else COMPONENTS
-    return [units_of(component).coordinate for component in free]
+    free = joint.pair.kind.free if joint.pair else spatial.COMPONENTS
+    return [spatial.units_of(component).coordinate for component in free]
 
 
 # The ground: the world, and the bodies welded to it.

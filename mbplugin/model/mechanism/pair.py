@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import Enum
 from functools import cached_property, lru_cache
 from math import cos, inf, pi, sin
@@ -11,24 +11,10 @@ from typing import Literal
 
 import numpy as np
 
+from mbplugin.choices import LARGEST
 from mbplugin.errors import BadNumber, BadUsage, BrokenModel, UnknownName, answers_wrong_calls, suggestion
-from mbplugin.model.brake_law import LARGEST
-from mbplugin.model.spatial import (
-    COMPONENTS,
-    AnyArray,
-    Array,
-    Pose,
-    align_z,
-    axis_of,
-    cross,
-    half_of,
-    is_turn,
-    quaternion_from_rotation,
-    rotation_from_quaternion,
-    rotation_from_vector,
-    unit,
-)
-from mbplugin.phrases import one_line_repr
+from mbplugin.model import spatial
+from mbplugin.phrases import dataclass, one_line_repr
 
 #: Translations of the pair types whose rotation is a quaternion.
 _TRAVELS = {
@@ -52,7 +38,7 @@ _MISSED, _ROUNDING = 1e-6, 1e-12
 # quaternion (xyzw) of R_PS, and their rates are ω_PS in axes of P.
 
 
-def _turn(axis: int, angle: float) -> Array:
+def _turn(axis: int, angle: float) -> spatial.Array:
     """Return the rotation matrix (3, 3) about an axis (0 to 2) by an angle, rad."""
     c, s = cos(angle), sin(angle)
     if axis == 2:
@@ -67,7 +53,7 @@ def has_quaternion(pair_type: str) -> bool:
     return pair_type in _TRAVELS
 
 
-def zero_coordinates(pair_type: str, free: tuple[str, ...]) -> Array:
+def zero_coordinates(pair_type: str, free: tuple[str, ...]) -> spatial.Array:
     """Return the joint coordinates (c,) at which the joint frames coincide."""
     if pair_type in _TRAVELS:
         return np.array([0.0] * len(_TRAVELS[pair_type]) + [0.0, 0.0, 0.0, 1.0])
@@ -79,33 +65,33 @@ def travel_per_radian(pair: Pair) -> float:
     return pair.lead / (2 * pi) if pair.type == "screw" else 0.0
 
 
-def transform(pair_type: str, free: tuple[str, ...], pitch: float, q: Array) -> Pose:
+def transform(pair_type: str, free: tuple[str, ...], pitch: float, q: spatial.Array) -> spatial.Pose:
     """Return X_PS at joint coordinates q (c,)."""
     p = np.zeros(3)
     if pair_type in _TRAVELS:
         travels = _TRAVELS[pair_type]
         for component, value in zip(travels, q[:-4], strict=True):
-            p[axis_of(component)] = value
-        return Pose(rotation_from_quaternion(q[-4:]), p)
+            p[spatial.axis_of(component)] = value
+        return spatial.Pose(spatial.rotation_from_quaternion(q[-4:]), p)
     R = None
     for component, value in zip(free, q.tolist(), strict=True):
-        axis = axis_of(component)
-        if is_turn(component):
+        axis = spatial.axis_of(component)
+        if spatial.is_turn(component):
             turn = _turn(axis, value)
             R = turn if R is None else R @ turn
         else:
             p[axis] += value
     if pitch:
         p[2] += pitch * q[0]
-    return Pose(np.eye(3) if R is None else R, p)
+    return spatial.Pose(np.eye(3) if R is None else R, p)
 
 
-def pair_transform(pair: Pair, q: Array) -> Pose:
+def pair_transform(pair: Pair, q: spatial.Array) -> spatial.Pose:
     """Return X_PS of a pair at its coordinates q (c,)."""
     return transform(pair.type, pair.kind.free, travel_per_radian(pair), q)
 
 
-def motion_subspace(pair: Pair, R_WP: Array, R_WS: Array) -> Array:
+def motion_subspace(pair: Pair, R_WP: spatial.Array, R_WS: spatial.Array) -> spatial.Array:
     """Return the twists (6, f) of S relative to P per unit rate, in world axes at the origin of S.
 
     ``R_WP`` (3, 3) and ``R_WS`` (3, 3) are the orientations of the joint frames.
@@ -113,24 +99,24 @@ def motion_subspace(pair: Pair, R_WP: Array, R_WS: Array) -> Array:
     free = pair.kind.free
     S = np.zeros((6, len(free)))
     for column, component in enumerate(free):
-        axis = axis_of(component)
+        axis = spatial.axis_of(component)
         e = (R_WS if pair.kind.row_kind(component) is RowKind.CARRIED else R_WP)[:, axis]
-        S[half_of(component), column] = e
+        S[spatial.half_of(component), column] = e
     if pitch := travel_per_radian(pair):
         S[:3, 0] = pitch * R_WP[:, 2]
     return S
 
 
-def measure(pair: Pair, X_PS: Pose) -> Array:
+def measure(pair: Pair, X_PS: spatial.Pose) -> spatial.Array:
     """Return the joint coordinates (c,) that best describe a relative pose (exact if the pair allows it)."""
     R, p, kind = X_PS.R, X_PS.p, pair.type
     if kind in _TRAVELS:
-        travels = [p[axis_of(c)] for c in _TRAVELS[kind]]
-        return np.array([*travels, *quaternion_from_rotation(R)])
+        travels = [p[spatial.axis_of(c)] for c in _TRAVELS[kind]]
+        return np.array([*travels, *spatial.quaternion_from_rotation(R)])
     values = []
     for component in pair.kind.free:
-        axis = axis_of(component)
-        if not is_turn(component):
+        axis = spatial.axis_of(component)
+        if not spatial.is_turn(component):
             values.append(p[axis])
         elif kind == "universal":
             values.append(np.arctan2(R[2, 1], R[1, 1]) if component == "rx" else np.arctan2(R[0, 2], R[0, 0]))
@@ -143,12 +129,12 @@ def measure(pair: Pair, X_PS: Pose) -> Array:
     return np.array(values)
 
 
-def advance(pair_type: str, q: Array, step: Array) -> Array:
+def advance(pair_type: str, q: spatial.Array, step: spatial.Array) -> spatial.Array:
     """Return the coordinates q (c,) after a ``step`` (f,) in the rates (rotations by the exponential map)."""
     if pair_type not in _TRAVELS:
         return np.asarray(q + step)
-    R = rotation_from_vector(step[-3:]) @ rotation_from_quaternion(q[-4:])
-    return np.concatenate((q[:-4] + step[:-3], quaternion_from_rotation(R)))
+    R = spatial.rotation_from_vector(step[-3:]) @ spatial.rotation_from_quaternion(q[-4:])
+    return np.concatenate((q[:-4] + step[:-3], spatial.quaternion_from_rotation(R)))
 
 
 class RowKind(Enum):
@@ -193,19 +179,19 @@ class PairType:
     @property
     def has_coordinates(self) -> bool:
         """Whether constrained and free components add up to six, so that the spanning tree can contain the pair."""
-        return len(self.constrained) + len(self.free) == len(COMPONENTS)
+        return len(self.constrained) + len(self.free) == len(spatial.COMPONENTS)
 
     def row_kind(self, component: str) -> RowKind:
         """Return the row kind of a component."""
         return self.kinds.get(component, RowKind.AXIS)
 
-    def separation(self, X_PS: Pose) -> float:
+    def separation(self, X_PS: spatial.Pose) -> float:
         """Return the measure of a relative pose that the length of a pair prescribes, m: the distance from P to S."""
         return float(np.linalg.norm(X_PS.p))
 
 
 def _without(*free: str) -> tuple[str, ...]:
-    return tuple(component for component in COMPONENTS if component not in free)
+    return tuple(component for component in spatial.COMPONENTS if component not in free)
 
 
 #: All pair types by name. z is the joint axis; a universal joint turns first about the
@@ -213,7 +199,7 @@ def _without(*free: str) -> tuple[str, ...]:
 PAIR_TYPES: dict[str, PairType] = {
     kind.name: kind
     for kind in (
-        PairType("fixed", COMPONENTS, ()),
+        PairType("fixed", spatial.COMPONENTS, ()),
         PairType("revolute", _without("rz"), ("rz",)),
         PairType("continuous", _without("rz"), ("rz",)),
         PairType("prismatic", _without("tz"), ("tz",)),
@@ -230,7 +216,7 @@ PAIR_TYPES: dict[str, PairType] = {
         PairType("point-on-line", ("tx", "ty"), ("tz", "rx", "ry", "rz")),
         PairType("point-on-plane", ("tz",), ("tx", "ty", "rx", "ry", "rz")),
         PairType("distance", ("d",), (), {"d": RowKind.DISTANCE}, "length"),
-        PairType("floating", (), COMPONENTS),
+        PairType("floating", (), spatial.COMPONENTS),
     )
 }
 
@@ -305,8 +291,8 @@ class Pair:
     type: str
     body_a: str
     body_b: str
-    X_AP: Pose
-    X_BS: Pose
+    X_AP: spatial.Pose
+    X_BS: spatial.Pose
     closure: bool = False
     lead: float = 0.0
     length: float = 0.0
@@ -323,7 +309,7 @@ class Pair:
             object.__setattr__(self, "freedoms", tuple(Freedom() for _ in self.kind.free))
 
     @cached_property
-    def X_SB(self) -> Pose:
+    def X_SB(self) -> spatial.Pose:
         """Link frame of body b in joint frame S."""
         return self.X_BS.inverse()
 
@@ -337,7 +323,7 @@ class Pair:
         """The pair's type."""
         return PAIR_TYPES[self.type]
 
-    def retyped(self, type: str, axis: Array | None = None) -> Pair:
+    def retyped(self, type: str, axis: spatial.Array | None = None) -> Pair:
         """Return the pair with another type; freedoms whose direction remains keep their limits.
 
         Parameters
@@ -351,12 +337,12 @@ class Pair:
         if type == "universal":
             turn = _cross_axes(np.array([1.0, 0.0, 0.0]) if axis is None else axis)
         else:
-            turn = np.eye(3) if axis is None else align_z(axis)
+            turn = np.eye(3) if axis is None else spatial.align_z(axis)
         freedoms = tuple(self._along(c[0], turn[:, "xyz".index(c[1])]) for c in PAIR_TYPES[type].free)
-        X_new = Pose(turn, np.zeros(3))
+        X_new = spatial.Pose(turn, np.zeros(3))
         return replace(self, type=type, freedoms=freedoms, X_AP=self.X_AP @ X_new, X_BS=self.X_BS @ X_new)
 
-    def _along(self, kind: str, direction: Array) -> Freedom:
+    def _along(self, kind: str, direction: spatial.Array) -> Freedom:
         """Return the freedom of a kind (t, r) along a direction (3,) in axes of P, or else one without limits."""
         for name, freedom in zip(self.kind.free, self.freedoms, strict=True):
             cosine = direction["xyz".index(name[1])] if name[0] == kind else 0.0
@@ -367,12 +353,12 @@ class Pair:
         return Freedom()
 
 
-def _cross_axes(second: Array) -> Array:
+def _cross_axes(second: spatial.Array) -> spatial.Array:
     """Return the axes (3, 3) of a universal joint: x along the old z, y along ``second`` (3,) made perpendicular."""
     x = np.array([0.0, 0.0, 1.0])
     y = second - (second @ x) * x
-    y = unit(y)
-    return np.column_stack((x, y, cross(x, y)))
+    y = spatial.unit(y)
+    return np.column_stack((x, y, spatial.cross(x, y)))
 
 
 # Prescribed motions of a driver over time: piecewise polynomials through points.
@@ -410,7 +396,7 @@ class MotionProfile:
 
     @classmethod
     def from_points(
-        cls, points: Sequence[Sequence[float]] | Array, between: Between = "spline"
+        cls, points: Sequence[Sequence[float]] | spatial.Array, between: Between = "spline"
     ) -> MotionProfile:
         """Return the motion through points (n, 2 to 4).
 
@@ -448,7 +434,7 @@ class MotionProfile:
         return cls(tuple(segments))
 
 
-def _checked(points: Sequence[Sequence[float]] | Array) -> Array:
+def _checked(points: Sequence[Sequence[float]] | spatial.Array) -> spatial.Array:
     """Check the points of a motion and return them as an array (n, 2 to 4)."""
     try:
         table = np.array(points, dtype=float)
@@ -470,7 +456,7 @@ def _checked(points: Sequence[Sequence[float]] | Array) -> Array:
     return table
 
 
-def _pieces(time: Array, columns: Array, between: Between) -> Array:
+def _pieces(time: spatial.Array, columns: spatial.Array, between: Between) -> spatial.Array:
     """Return the coefficients (m, k) of the polynomials between times, constant terms first, m = n − 1.
 
     Parameters
@@ -508,7 +494,7 @@ def _pieces(time: Array, columns: Array, between: Between) -> Array:
     return np.asarray(coefficients[::-1].T)
 
 
-def _refuse_close(time: Array, bad: AnyArray) -> None:
+def _refuse_close(time: spatial.Array, bad: spatial.AnyArray) -> None:
     """Refuse points at ``time`` (n,), s, if ``bad`` (m,) marks a piece between two of them, m = n − 1."""
     for k in np.flatnonzero(bad).tolist():
         raise BadNumber(
@@ -563,11 +549,11 @@ class Contact:
 
     name: str
     body: str
-    point: Array
-    normal: Array
+    point: spatial.Array
+    normal: spatial.Array
     mu: float
     on: str = "world"
-    slip: Array | None = None
+    slip: spatial.Array | None = None
 
     type = "contact"
 
@@ -602,11 +588,11 @@ class Contact:
         return (NORMAL, *TANGENTS) if self.mu > 0 and self.slip is None else (NORMAL,)
 
     @property
-    def pushes(self) -> Array:
+    def pushes(self) -> spatial.Array:
         """Direction (3,) of the force per unit of ``cn``, world axes: the normal, less friction if it slips."""
         return self.normal if self.slip is None else self.normal - self.mu * self.slip
 
-    def axes(self, gravity: Array) -> Array:
+    def axes(self, gravity: spatial.Array) -> spatial.Array:
         """Return the directions (3, 3) of ``cn``, ``ct1`` and ``ct2`` in the world, by row.
 
         ``ct1`` points downhill on an inclined plane, along the world's x axis (or y) on a level one.
@@ -621,7 +607,7 @@ class Contact:
 
 # most contacts of a scene have one normal
 @lru_cache(maxsize=64)
-def _axes(normal: bytes, gravity: bytes) -> Array:
+def _axes(normal: bytes, gravity: bytes) -> spatial.Array:
     """Return the directions (3, 3) of the rows of a contact by row."""
     n, g = np.frombuffer(normal), np.frombuffer(gravity)
     downhill = g - (g @ n) * n
@@ -629,7 +615,7 @@ def _axes(normal: bytes, gravity: bytes) -> Array:
         axis = np.eye(3)[1 if abs(n[0]) > 0.9 else 0]
         downhill = axis - (axis @ n) * n
     t1 = downhill / np.linalg.norm(downhill)
-    return np.array([n, t1, cross(n, t1)])
+    return np.array([n, t1, spatial.cross(n, t1)])
 
 
 def require_few(contacts: tuple[Contact, ...]) -> None:

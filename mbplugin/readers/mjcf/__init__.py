@@ -17,16 +17,8 @@ from numpy.typing import NDArray
 
 from mbplugin.errors import BadNumber, BadUsage, BrokenModel
 from mbplugin.files import reading_instead, replaced_contents
-from mbplugin.model import Base
-from mbplugin.model.mechanism import WORLD, Body, Coupling, Mechanism, Term
-from mbplugin.model.mechanism.kinematics import (
-    FRAMES_MEET,
-    BodyPoses,
-    coordinates_of,
-    frames_apart,
-    poses_of_links,
-)
-from mbplugin.model.mechanism.pair import Freedom, Pair
+from mbplugin.model import WORLD, Base, Body, Coupling, Freedom, Mechanism, Pair, Term, spatial
+from mbplugin.model.mechanism import kinematics
 from mbplugin.model.scene import (
     MADE,
     Actuator,
@@ -38,16 +30,6 @@ from mbplugin.model.scene import (
     Scene,
     Shape,
     State,
-)
-from mbplugin.model.spatial import (
-    Array,
-    JointSpring,
-    Pose,
-    Spring,
-    align_z,
-    quaternion_from_rotation,
-    rotation_from_quaternion,
-    rotation_from_vector,
 )
 from mbplugin.phrases import listed
 from mbplugin.processes.foreign import Limits, in_engine
@@ -166,7 +148,7 @@ def _scene_of(
         gravity=_gravity(mujoco, model),
     )
     mech = _with_base(mech, tree, request)
-    poses = poses_of_links(mech, tree.poses)
+    poses = kinematics.poses_of_links(mech, tree.poses)
     names.defects += _moved_bodies(mech, poses, equalities.origin)
     springs, shapes = read_springs(mujoco, model, names, tree), read_shapes(mujoco, model, names, files)
     scene = Scene(
@@ -198,7 +180,7 @@ def _in_state(mujoco: Any, model: Any, data: Any, scene: Scene, tree: Tree) -> S
             X = pose_wxyz(data.qpos[at : at + 3], data.qpos[at + 3 : at + 7])
             r = X.R @ mech.bodies[mech.body_index[body]].p_LC
             omega = X.R @ np.array(data.qvel[dof + 3 : dof + 6])
-            q[edge.q] = [*(X.p + r), *quaternion_from_rotation(X.R)]
+            q[edge.q] = [*(X.p + r), *spatial.quaternion_from_rotation(X.R)]
             # the rates of a root are the twist at its centre of mass, in world axes
             qd[edge.qd] = [*(np.array(data.qvel[dof : dof + 3]) + np.cross(omega, r)), *omega]
             continue
@@ -207,13 +189,13 @@ def _in_state(mujoco: Any, model: Any, data: Any, scene: Scene, tree: Tree) -> S
             xyzw = np.array(data.qpos[at : at + 4])[_XYZW]
             q[edge.q] = xyzw / np.linalg.norm(xyzw)
             # MuJoCo states the rates in body axes, a pair in those of its predecessor frame
-            qd[edge.qd] = rotation_from_quaternion(q[edge.q]) @ np.array(data.qvel[dof : dof + 3])
+            qd[edge.qd] = spatial.rotation_from_quaternion(q[edge.q]) @ np.array(data.qvel[dof : dof + 3])
             continue
         q[edge.q], qd[edge.qd] = data.qpos[at], data.qvel[dof]
     return replace(scene, state=State(q, qd))
 
 
-def _gravity(mujoco: Any, model: Any) -> Array:
+def _gravity(mujoco: Any, model: Any) -> spatial.Array:
     """Return gravity (3,), m/s²; zero if a ``<flag>`` disables it."""
     off = int(model.opt.disableflags) & int(mujoco.mjtDisableBit.mjDSBL_GRAVITY)
     return np.zeros(3) if off else np.array(model.opt.gravity, dtype=float)
@@ -235,10 +217,12 @@ def _with_base(mech: Mechanism, tree: Tree, request: Request) -> Mechanism:
     return mech
 
 
-def _moved_bodies(mech: Mechanism, poses: BodyPoses, places: Mapping[OriginKey, Origin]) -> Iterator[Defect]:
+def _moved_bodies(
+    mech: Mechanism, poses: kinematics.BodyPoses, places: Mapping[OriginKey, Origin]
+) -> Iterator[Defect]:
     """Yield a defect for each equality that positions a body and does not hold at the pose of the file."""
-    for joint, pair, distance, angle in frames_apart(mech, poses):
-        if pair.closure and max(distance, angle) > FRAMES_MEET:
+    for joint, pair, distance, angle in kinematics.frames_apart(mech, poses):
+        if pair.closure and max(distance, angle) > kinematics.FRAMES_MEET:
             message = (
                 f"equality {pair.name!r} does not hold at the pose of the file: its frames are {distance:.3g} m and "
                 f"{np.degrees(angle):.3g}° apart; body {joint.outer!r} is moved to where they meet"
@@ -247,9 +231,9 @@ def _moved_bodies(mech: Mechanism, poses: BodyPoses, places: Mapping[OriginKey, 
             yield Defect("MB119", pair.name, message, places.get(("constraint", pair.name, "")), evidence)
 
 
-def _state(mech: Mechanism, tree: Tree, poses: BodyPoses) -> State:
+def _state(mech: Mechanism, tree: Tree, poses: kinematics.BodyPoses) -> State:
     """Return the state at ``qpos0``, at rest."""
-    q = coordinates_of(mech, poses)
+    q = kinematics.coordinates_of(mech, poses)
     for joint in mech.tree.joints:
         # angles computed from poses lose full turns
         if joint.pair is not None and joint.pair.name in tree.start:
@@ -330,7 +314,7 @@ def _shape(
     return None
 
 
-def _triangles(model: Any, mesh: int) -> tuple[Array, NDArray[np.int64]]:
+def _triangles(model: Any, mesh: int) -> tuple[spatial.Array, NDArray[np.int64]]:
     """Return vertices (n, 3) and triangles (m, 3) of a compiled mesh, in its principal frame."""
     first, count = int(model.mesh_vertadr[mesh]), int(model.mesh_vertnum[mesh])
     start, faces = int(model.mesh_faceadr[mesh]), int(model.mesh_facenum[mesh])
@@ -415,9 +399,9 @@ def _closure(mujoco: Any, model: Any, i: int, name: str, names: Names, tree: Tre
                 place = names.origin("equality", name)
                 raise BadNumber(f"weld {name!r} has no rotation", where=str(place), expected="a quaternion")
             # the anchor is given in body 2, and the pose of body 2's axes at the anchor in body 1
-            X_AP, X_BS = pose_wxyz(data[3:6], data[6:10]), Pose(np.eye(3), data[:3])
+            X_AP, X_BS = pose_wxyz(data[3:6], data[6:10]), spatial.Pose(np.eye(3), data[:3])
         else:
-            X_AP, X_BS = Pose(np.eye(3), data[:3]), Pose(np.eye(3), data[3:6])
+            X_AP, X_BS = spatial.Pose(np.eye(3), data[:3]), spatial.Pose(np.eye(3), data[3:6])
     if body_a == body_b:
         place = names.origin("equality", name)
         raise BrokenModel(f"equality {name!r} joins body {body_a!r} to itself", where=str(place))
@@ -425,7 +409,7 @@ def _closure(mujoco: Any, model: Any, i: int, name: str, names: Names, tree: Tre
     spherical = not weld or data[10] == 0.0
     if spherical:
         R_WA, R_WB = (np.eye(3) if b == WORLD else tree.poses[b].R for b in (body_a, body_b))
-        X_BS = Pose(R_WB.T @ R_WA @ X_AP.R, X_BS.p)
+        X_BS = spatial.Pose(R_WB.T @ R_WA @ X_AP.R, X_BS.p)
     return Pair(name, "spherical" if spherical else "fixed", body_a, body_b, X_AP, X_BS, closure=True)
 
 
@@ -449,7 +433,7 @@ def _coupling(model: Any, i: int, name: str, names: Names, tree: Tree) -> Coupli
     return Coupling(name, "mimic", tuple(terms), offset)
 
 
-def _numbers_text(values: Array) -> str:
+def _numbers_text(values: spatial.Array) -> str:
     """Format ``values`` (n,) as text."""
     return " ".join(f"{value:g}" for value in values)
 
@@ -457,7 +441,9 @@ def _numbers_text(values: Array) -> str:
 # Springs of MJCF joints: compiled ``stiffness`` and ``springref``.
 
 
-def read_springs(mujoco: Any, model: Any, names: Names, tree: Tree) -> tuple[Spring | JointSpring, ...]:
+def read_springs(
+    mujoco: Any, model: Any, names: Names, tree: Tree
+) -> tuple[spatial.Spring | spatial.JointSpring, ...]:
     """Return the linear springs of all joints; anything else in a spring is reported.
 
     A hinge or slide has force −k (q − q_ref) on its coordinate. The spring of a free joint consists of one
@@ -473,7 +459,7 @@ def read_springs(mujoco: Any, model: Any, names: Names, tree: Tree) -> tuple[Spr
     names : Names
     tree : Tree
     """
-    found: list[Spring | JointSpring] = []
+    found: list[spatial.Spring | spatial.JointSpring] = []
     kinds = mujoco.mjtJoint
     for j in range(model.njnt):
         shown, stiffness = names.joint(j), float(model.jnt_stiffness[j])
@@ -483,11 +469,11 @@ def read_springs(mujoco: Any, model: Any, names: Names, tree: Tree) -> tuple[Spr
         kind, at = kinds(int(model.jnt_type[j])), int(model.jnt_qposadr[j])
         reference = np.array(model.qpos_spring[at : at + 7], dtype=float)
         if kind in (kinds.mjJNT_HINGE, kinds.mjJNT_SLIDE):
-            found.append(JointSpring(tree.joint_pairs[j].name, stiffness, float(reference[0])))
+            found.append(spatial.JointSpring(tree.joint_pairs[j].name, stiffness, float(reference[0])))
             continue
         if kind == kinds.mjJNT_FREE:
             body = names.body(int(model.jnt_bodyid[j]))
-            found.append(Spring(WORLD, body, reference[:3], np.zeros(3), stiffness))
+            found.append(spatial.Spring(WORLD, body, reference[:3], np.zeros(3), stiffness))
         message = (
             f"the spring of joint {shown!r} (stiffness {stiffness:g} N·m/rad) acts on an orientation; "
             "it is not read"
@@ -529,7 +515,7 @@ class Tree:
 
     bodies: list[Body] = field(default_factory=list)
     pairs: list[Pair] = field(default_factory=list)
-    poses: dict[str, Pose] = field(default_factory=dict)
+    poses: dict[str, spatial.Pose] = field(default_factory=dict)
     joint_pairs: dict[int, Pair] = field(default_factory=dict)
     start: dict[str, float] = field(default_factory=dict)
     names: dict[int, str] = field(default_factory=dict)
@@ -537,9 +523,9 @@ class Tree:
     origin: dict[OriginKey, Origin] = field(default_factory=dict)
 
 
-def pose_wxyz(p: Array, wxyz: Array) -> Pose:
+def pose_wxyz(p: spatial.Array, wxyz: spatial.Array) -> spatial.Pose:
     """Return the pose of a position p (3,), m, and a quaternion ``wxyz`` (4,), scalar first as in MuJoCo."""
-    return Pose(rotation_from_quaternion(np.asarray(wxyz)[_XYZW]), np.array(p, dtype=float))
+    return spatial.Pose(spatial.rotation_from_quaternion(np.asarray(wxyz)[_XYZW]), np.array(p, dtype=float))
 
 
 def read_tree(mujoco: Any, model: Any, names: Names) -> Tree:
@@ -549,7 +535,7 @@ def read_tree(mujoco: Any, model: Any, names: Names) -> Tree:
     mujoco.mj_kinematics(model, data)
     for i in range(1, model.nbody):
         name = names.body(i)
-        X_WL = Pose(data.xmat[i].reshape(3, 3).copy(), data.xpos[i].copy())
+        X_WL = spatial.Pose(data.xmat[i].reshape(3, 3).copy(), data.xpos[i].copy())
         first = int(model.body_jntadr[i])
         joints = list(range(first, first + int(model.body_jntnum[i])))
         _add_pairs(mujoco, model, names, i, joints, X_WL, tree)
@@ -569,7 +555,7 @@ def _body(model: Any, i: int, name: str) -> Body:
 
 
 def _add_pairs(
-    mujoco: Any, model: Any, names: Names, i: int, joints: list[int], X_WL: Pose, tree: Tree
+    mujoco: Any, model: Any, names: Names, i: int, joints: list[int], X_WL: spatial.Pose, tree: Tree
 ) -> None:
     """Add the pairs between a body and its parent, in the order in which MuJoCo applies the joints."""
     name, parent = names.body(i), names.body(int(model.body_parentid[i]))
@@ -580,7 +566,7 @@ def _add_pairs(
         return
     if not joints:
         fixed = names.unique("constraint", f"{parent}→{name}")
-        tree.pairs.append(Pair(fixed, "fixed", parent, name, X_PL, Pose.identity()))
+        tree.pairs.append(Pair(fixed, "fixed", parent, name, X_PL, spatial.Pose.identity()))
         tree.origin["constraint", fixed, ""] = names.origin("body", name)
         return
     inner = parent
@@ -596,7 +582,7 @@ def _add_pairs(
         tree.joint_pairs[j] = pair
         _add_extras(model, names, j, pair, tree)
         # the intermediate bodies of several joints share the body's frame with all joints at qpos0
-        inner, X_PL = outer, Pose.identity()
+        inner, X_PL = outer, spatial.Pose.identity()
 
 
 def _note_free(model: Any, names: Names, j: int) -> None:
@@ -612,21 +598,26 @@ def _note_free(model: Any, names: Names, j: int) -> None:
             names.not_read("joint", shown, message)
 
 
-def _joint_pair(mujoco: Any, model: Any, names: Names, j: int, ends: tuple[str, str], X_PL: Pose) -> Pair:
+def _joint_pair(
+    mujoco: Any, model: Any, names: Names, j: int, ends: tuple[str, str], X_PL: spatial.Pose
+) -> Pair:
     """Return the pair of a joint; its coordinate is MuJoCo's, which is ``qpos0`` at the file's pose."""
     kind = mujoco.mjtJoint(int(model.jnt_type[j]))
     point = np.array(model.jnt_pos[j], dtype=float)
     name = names.unique("constraint", names.joint(j))
     if kind == mujoco.mjtJoint.mjJNT_BALL:
-        X = Pose(np.eye(3), point)
+        X = spatial.Pose(np.eye(3), point)
         freedom = _freedom(model, j, limited=False)
         return Pair(name, "spherical", *ends, X_PL @ X, X, freedoms=(freedom,) * 3)
-    X = Pose(align_z(model.jnt_axis[j]), point)
+    X = spatial.Pose(spatial.align_z(model.jnt_axis[j]), point)
     back = float(model.qpos0[model.jnt_qposadr[j]])
     if kind == mujoco.mjtJoint.mjJNT_HINGE:
-        type, offset = "revolute", Pose(rotation_from_vector(np.array([0.0, 0.0, back])), np.zeros(3))
+        type, offset = (
+            "revolute",
+            spatial.Pose(spatial.rotation_from_vector(np.array([0.0, 0.0, back])), np.zeros(3)),
+        )
     else:
-        type, offset = "prismatic", Pose(np.eye(3), np.array([0.0, 0.0, back]))
+        type, offset = "prismatic", spatial.Pose(np.eye(3), np.array([0.0, 0.0, back]))
     freedoms = (_freedom(model, j, limited=bool(model.jnt_limited[j])),)
     return Pair(name, type, *ends, X_PL @ X, X @ offset, freedoms=freedoms)
 

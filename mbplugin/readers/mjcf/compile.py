@@ -18,9 +18,7 @@ from mbplugin.errors import (
     UnresolvedPath,
     suggestion,
 )
-from mbplugin.model.brake_law import LARGEST
-from mbplugin.model.mechanism import WORLD
-from mbplugin.model.scene import Defect, Origin, Request
+from mbplugin.model import LARGEST, WORLD, Defect, Origin, Request
 from mbplugin.processes.foreign import EngineFailed
 from mbplugin.processes.supervised import no_more_files
 from mbplugin.readers.mjcf.files import (

@@ -23,20 +23,10 @@ import numpy as np
 
 from mbplugin.errors import BrokenModel, BrokenXml, UnresolvedPath
 from mbplugin.files import read_bounded, seen_from
-from mbplugin.model.scene import Defect, Request
+from mbplugin.model import Defect, Request
 from mbplugin.phrases import only_near
+from mbplugin.readers import xml
 from mbplugin.readers.paths import is_file, may_read, read_text
-from mbplugin.readers.xml import (
-    TURNING,
-    Element,
-    attributes_of,
-    local_name,
-    origin,
-    parse_xml,
-    rounded_angle,
-    where,
-    without_comments,
-)
 
 #: Edges of the two stand-ins of a mesh, in mesh units.
 SIZES = (1.0, 2.0)
@@ -88,11 +78,11 @@ def missing_defects(missing: Sequence[Missing]) -> Iterator[Defect]:
     for element, name in ((lost.element, lost.name) for lost in missing):
         message = f"{name!r} cannot be opened; no mechanics depend on it, the model is analyzed without it"
         owner = str(element.get("name", "")) or name
-        yield Defect("MB906", owner, message, origin(element), severity="warning")
+        yield Defect("MB906", owner, message, xml.origin(element), severity="warning")
 
 
-def _content(element: Element, kind: str, size: float) -> bytes | None:
-    if local_name(element) not in ("mesh", "texture"):
+def _content(element: xml.Element, kind: str, size: float) -> bytes | None:
+    if xml.local_name(element) not in ("mesh", "texture"):
         return None
     if kind == ".stl":
         return _stl(size)
@@ -102,7 +92,7 @@ def _content(element: Element, kind: str, size: float) -> bytes | None:
     return _png(*_grid(element)) if kind == ".png" else None
 
 
-def _grid(element: Element) -> tuple[int, int]:
+def _grid(element: xml.Element) -> tuple[int, int]:
     """Return the rows and columns of squares in a texture; one square if MuJoCo would refuse the grid."""
     words = str(element.get("gridsize", "1 1")).split()
     rows, columns = (int(word) if word.isdigit() else 1 for word in (*words, "1", "1")[:2])
@@ -130,7 +120,7 @@ def _png(rows: int, columns: int) -> bytes:
 class Missing:
     """A missing file of a model: the element that names it, its name there, and the generated name."""
 
-    element: Element
+    element: xml.Element
     name: str
     key: str
 
@@ -158,8 +148,8 @@ class ModelFiles:
         The angles of the documents in ``roots`` are in radians.
     """
 
-    roots: list[Element] = field(default_factory=list)
-    attached: list[Element] = field(default_factory=list)
+    roots: list[xml.Element] = field(default_factory=list)
+    attached: list[xml.Element] = field(default_factory=list)
     text: str = ""
     contents: dict[str, bytes] = field(default_factory=dict)
     written: dict[str, str] = field(default_factory=dict)
@@ -184,7 +174,7 @@ class _Model:
     folder: Path
     attached: bool
     documents: dict[str, str] = field(default_factory=dict)
-    texts: list[tuple[Element, str, str]] = field(default_factory=list)
+    texts: list[tuple[xml.Element, str, str]] = field(default_factory=list)
     meshdir: str = ""
     texturedir: str = ""
     strippath: bool = False
@@ -234,7 +224,7 @@ class _Reading:
 
     def _read_document(self, model: _Model, text: str, path: str, key: str) -> None:
         """Read a document, and its includes where they occur: of repeated settings, the last one counts."""
-        root = parse_xml(text, path)
+        root = xml.parse_xml(text, path)
         _require_utf8(path)
         documents = self.found.attached if model.attached else self.found.roots
         documents.append(root)
@@ -242,7 +232,7 @@ class _Reading:
             raise BrokenModel(f"the model has more than {_MOST_DOCUMENTS} documents", where=self.request.path)
         model.texts.append((root, text, key))
         for element in root.iter("include", "compiler"):
-            if local_name(element) == "compiler":
+            if xml.local_name(element) == "compiler":
                 assets = str(element.get("assetdir", ""))
                 model.meshdir = str(element.get("meshdir", assets or model.meshdir))
                 model.texturedir = str(element.get("texturedir", assets or model.texturedir))
@@ -256,11 +246,13 @@ class _Reading:
                 model.documents[str(file)] = inner = self._key(name, file)
                 self._read_document(model, read_text(file), str(file), inner)
 
-    def _names_of(self, model: _Model, root: Element, above: tuple[str, ...]) -> dict[tuple[str, str], str]:
+    def _names_of(
+        self, model: _Model, root: xml.Element, above: tuple[str, ...]
+    ) -> dict[tuple[str, str], str]:
         """Return the generated name of each file named in a document, keyed by element tag and file name."""
         names: dict[tuple[str, str], str] = {}
         for element in root.iter():
-            kind = local_name(element)
+            kind = xml.local_name(element)
             for name in filter(None, (str(element.get(attribute, "")) for attribute in NAMING)):
                 if (kind, name) not in names:
                     names[kind, name] = self._name_of(model, element, kind, name, above)
@@ -268,7 +260,9 @@ class _Reading:
                     self.found.missing.append(Missing(element, name, names[kind, name]))
         return names
 
-    def _name_of(self, model: _Model, element: Element, kind: str, name: str, above: tuple[str, ...]) -> str:
+    def _name_of(
+        self, model: _Model, element: xml.Element, kind: str, name: str, above: tuple[str, ...]
+    ) -> str:
         file = self._checked(element, name, _places(model, element, kind, name))
         if kind == "include":
             return model.documents[str(file)] if file is not None else self._key(name)
@@ -282,7 +276,7 @@ class _Reading:
             return self._assets[real]
         if real in above:
             raise BrokenModel(
-                f"{name!r} attaches itself", where=where(element), remedy="attach another model"
+                f"{name!r} attaches itself", where=xml.where(element), remedy="attach another model"
             )
         if real not in self._models:
             self._models[real] = self._key(name, file)
@@ -299,20 +293,20 @@ class _Reading:
             self.found.paths[key] = seen_from(self.request.folder, str(file))
         return key
 
-    def _checked(self, element: Element, name: str, places: tuple[Path, ...]) -> Path | None:
+    def _checked(self, element: xml.Element, name: str, places: tuple[Path, ...]) -> Path | None:
         """Return the first of several paths that is a file, None if there is none."""
         for place in places:
             if not may_read(place, self.request):
                 raise UnresolvedPath(
                     f"{name!r} lies outside the model's package",
-                    where=where(element),
+                    where=xml.where(element),
                     expected="every file that the model names in its own package",
                     remedy="pass --package-dir DIR (package_dirs=[DIR]) with the folder that holds it",
                 )
         return next((place for place in places if is_file(place)), None)
 
 
-def _places(model: _Model, element: Element, kind: str, name: str) -> tuple[Path, ...]:
+def _places(model: _Model, element: xml.Element, kind: str, name: str) -> tuple[Path, ...]:
     """Return the paths MuJoCo tries for a file, except the working folder, which it tries for attached models."""
     folder = model.texturedir if kind == "texture" else model.meshdir
     asset = model.folder / folder / (_last(name) if model.strippath else name)
@@ -333,7 +327,7 @@ def _rewritten(text: str, names: dict[tuple[str, str], str], *, snap: bool) -> s
 
     With ``snap``, rounded angles are replaced by those that they stand for.
     """
-    return _TAG.sub(lambda match: _tag(match, names, snap=snap), without_comments(text))
+    return _TAG.sub(lambda match: _tag(match, names, snap=snap), xml.without_comments(text))
 
 
 def _tag(match: re.Match[str], names: dict[tuple[str, str], str], *, snap: bool) -> str:
@@ -345,8 +339,8 @@ def _tag(match: re.Match[str], names: dict[tuple[str, str], str], *, snap: bool)
 
     def replaced(m: re.Match[str]) -> str:
         attribute, equals, value = m.groups()
-        if snap and attribute in TURNING:
-            return f"{attribute}{equals}{value[0]}{_as_meant(value[1:-1], TURNING[attribute])}{value[0]}"
+        if snap and attribute in xml.TURNING:
+            return f"{attribute}{equals}{value[0]}{_as_meant(value[1:-1], xml.TURNING[attribute])}{value[0]}"
         key = names.get((kind, html.unescape(value[1:-1]))) if attribute in NAMING else None
         if attribute == "name" and name:
             return name.strip()
@@ -360,7 +354,7 @@ def _tag(match: re.Match[str], names: dict[tuple[str, str], str], *, snap: bool)
 def _as_meant(text: str, before: int) -> str:
     """Return a text with the angles that its rounded words stand for, except for some words before them."""
     words = text.split()
-    meant = [rounded_angle(word) for word in words[before:]]
+    meant = [xml.rounded_angle(word) for word in words[before:]]
     angles = (
         word if angle is None else repr(angle.meant)
         for word, angle in zip(words[before:], meant, strict=True)
@@ -420,12 +414,12 @@ class Schema:
     ``main`` is the root of the model; what is around an included part is not known.
     """
 
-    main: Element
+    main: xml.Element
     attributes: dict[tuple[str, str], set[str]] = field(default_factory=lambda: defaultdict(set))
     children: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
 
     @classmethod
-    def of(cls, mujoco: Any, main: Element) -> Schema:
+    def of(cls, mujoco: Any, main: xml.Element) -> Schema:
         """Return the schema that a version of MuJoCo prints."""
         schema, above = cls(main), list[str]()
         for line in mujoco.mj_printSchema(False, False).splitlines():
@@ -443,22 +437,22 @@ class Schema:
         schema.children["mujoco"] = schema.children["mujoco"] - {"body"} | {"worldbody", "include"}
         return schema
 
-    def tags(self, element: Element) -> set[str]:
+    def tags(self, element: xml.Element) -> set[str]:
         """Return the tags that are allowed in the place of an element."""
         return self.children.get(self._parent(element)) or set().union(*self.children.values())
 
-    def names(self, element: Element) -> set[str]:
+    def names(self, element: xml.Element) -> set[str]:
         """Return the attributes that an element may have."""
         tag = _corrected_tag(element)
         return self.attributes.get((self._parent(element), tag)) or self.attributes.get(("", tag), set())
 
-    def _parent(self, element: Element) -> str:
+    def _parent(self, element: xml.Element) -> str:
         outer = element.getparent()
         known = outer is not None and (outer is self.main or outer.getparent() is not None)
         return _corrected_tag(outer) if known and outer is not None else _UNKNOWN
 
 
-def correction_of(schema: Schema, message: str, roots: Sequence[Element]) -> dict[str, Any]:
+def correction_of(schema: Schema, message: str, roots: Sequence[xml.Element]) -> dict[str, Any]:
     """Return the correction of the word that a message of MuJoCo is about; empty if it is not certain.
 
     Parameters
@@ -489,24 +483,26 @@ def correction_of(schema: Schema, message: str, roots: Sequence[Element]) -> dic
     tag = next(iter(_ELEMENT.findall(message)), "")
     if attribute := MISPLACED_ATTRIBUTE.search(message):
         return _attribute(schema, elements, tag, attribute.group(1), line)
-    wrong = [one for one in elements if local_name(one) == tag and tag not in schema.tags(one)]
+    wrong = [one for one in elements if xml.local_name(one) == tag and tag not in schema.tags(one)]
     meant = {only_near(tag, schema.tags(one)) for one in wrong}
     return _with_places({"tag": tag, "meant": {tag: meant.pop()}}, wrong, line) if len(meant) == 1 else {}
 
 
-def _attribute(schema: Schema, elements: Sequence[Element], tag: str, name: str, line: int) -> dict[str, Any]:
+def _attribute(
+    schema: Schema, elements: Sequence[xml.Element], tag: str, name: str, line: int
+) -> dict[str, Any]:
     wrong = [
         one
         for one in elements
-        if local_name(one) == tag and one.get(name) is not None and name not in schema.names(one)
+        if xml.local_name(one) == tag and one.get(name) is not None and name not in schema.names(one)
     ]
     meant = {only_near(name, schema.names(one) - set(map(str, one.attrib))) for one in wrong}
     return _with_places({"tag": tag, "meant": {name: meant.pop()}}, wrong, line) if len(meant) == 1 else {}
 
 
-def _name(message: str, elements: Sequence[Element], line: int) -> dict[str, Any]:
+def _name(message: str, elements: Sequence[xml.Element], line: int) -> dict[str, Any]:
     """Return the correction of a name that no element has, wherever elements of its kind are named."""
-    if any(local_name(one) in _MAKING_NAMES for one in elements):
+    if any(xml.local_name(one) in _MAKING_NAMES for one in elements):
         return {}
     names = _names(elements)
     for wrong in _QUOTED.findall(message):
@@ -538,19 +534,19 @@ def references(tag: str, attributes: Mapping[str, str]) -> Iterator[tuple[str, s
             yield attribute, kind, value.strip()
 
 
-def _kinds(element: Element, name: str) -> set[str]:
+def _kinds(element: xml.Element, name: str) -> set[str]:
     """Return the kinds of things that an element names so."""
-    attributes = attributes_of(element)
-    return {kind for _, kind, value in references(local_name(element), attributes) if value == name}
+    attributes = xml.attributes_of(element)
+    return {kind for _, kind, value in references(xml.local_name(element), attributes) if value == name}
 
 
-def _names(elements: Sequence[Element]) -> Mapping[str, set[str]]:
+def _names(elements: Sequence[xml.Element]) -> Mapping[str, set[str]]:
     """Return the names that elements have, by their kind."""
     found: dict[str, set[str]] = defaultdict(set)
     found["body"].add("world")
     found["default"].add("main")
     for element in elements:
-        tag, parent, name = local_name(element), _around(element), str(element.get("name", ""))
+        tag, parent, name = xml.local_name(element), _around(element), str(element.get("name", ""))
         if tag == "default":
             found["default"].add(str(element.get("class", "")))
         elif tag in ("mesh", "texture", "hfield") and not name:
@@ -562,42 +558,42 @@ def _names(elements: Sequence[Element]) -> Mapping[str, set[str]]:
     return defaultdict(set, {kind: names - {""} for kind, names in found.items()})
 
 
-def _of_itself(elements: Sequence[Element], name: str) -> list[Element]:
+def _of_itself(elements: Sequence[xml.Element], name: str) -> list[xml.Element]:
     """Return the equalities that couple a joint with itself and bind nothing."""
     return [
         one
         for one in elements
-        if local_name(one) == "joint"
+        if xml.local_name(one) == "joint"
         and one.get("joint1") == one.get("joint2") == name
         and " ".join(str(one.get("polycoef", "")).split()) in _UNBOUND
     ]
 
 
-def _inverted(elements: Sequence[Element], message: str, line: int) -> list[Element]:
+def _inverted(elements: Sequence[xml.Element], message: str, line: int) -> list[xml.Element]:
     """Return the joint that a message names, or that stands in its line, if it states both ends of its range."""
     name = next(iter(_NAME.findall(message)), "")
     return [
         one
         for one in elements
-        if local_name(one) == "joint"
+        if xml.local_name(one) == "joint"
         and (one.get("name") == name if name else one.sourceline == line)
         and one.get("range")
     ]
 
 
-def _with_places(correction: dict[str, Any], found: Sequence[Element], line: int) -> dict[str, Any]:
+def _with_places(correction: dict[str, Any], found: Sequence[xml.Element], line: int) -> dict[str, Any]:
     """Return a correction with its places, that in MuJoCo's line first; empty without a place or a word."""
     if not found or not all(correction.get("meant", {"": "-"}).values()):
         return {}
-    places = sorted((str(origin(one)) for one in found), key=lambda place: not place.endswith(f":{line}"))
+    places = sorted((str(xml.origin(one)) for one in found), key=lambda place: not place.endswith(f":{line}"))
     return {**correction, "places": places}
 
 
-def _corrected_tag(element: Element) -> str:
-    tag = local_name(element)
+def _corrected_tag(element: xml.Element) -> str:
+    tag = xml.local_name(element)
     return "body" if tag in _LIKE_BODIES else tag
 
 
-def _around(element: Element) -> str:
+def _around(element: xml.Element) -> str:
     outer = element.getparent()
-    return "" if outer is None else local_name(outer)
+    return "" if outer is None else xml.local_name(outer)

@@ -13,12 +13,9 @@ from dataclasses import dataclass
 from typing import Any, get_args
 
 import numpy as np
-from pydantic import Field, ValidationError
 
 from mbplugin.errors import BadScene, BadUsage, MbPluginError, suggestion
-from mbplugin.model.brake_law import SI, FitUncertainty
-from mbplugin.model.scene import Origin
-from mbplugin.model.spatial import Array, Pose, rotation_from_rpy
+from mbplugin.model import SI, Array, FitUncertainty, Origin, Pose, rotation_from_rpy
 from mbplugin.phrases import only_near
 from mbplugin.readers.scene_file.tables import (
     ActuatorTable,
@@ -39,12 +36,15 @@ from mbplugin.readers.scene_file.tables import (
     PayloadTable,
     PfaffianTable,
     RampTable,
+    RefusedTable,
     ShapeTable,
     SpringTable,
     StateTable,
     StiffnessTable,
     Table,
     Vector,
+    key,
+    strict_model,
 )
 from mbplugin.readers.xml import rounded_angle
 
@@ -92,14 +92,27 @@ def validate(source: SceneSource) -> SceneFile:
         The first violation of the schema, and the number of others.
     """
     try:
-        return SceneFile.model_validate(source.data)
+        return SceneFile(**source.data)
+    except RefusedTable:
+        raise _refusal(source) from None
+
+
+def _refusal(source: SceneSource) -> BadScene:
+    """Return the error for tables that violate the schema."""
+    # imported for the reason only, because it is slow to import
+    from pydantic import ValidationError
+
+    try:
+        strict_model(SceneFile).model_validate(source.data)
     except ValidationError as error:
         # for a union, pydantic reports every alternative that failed
         failures = error.errors(include_url=False, include_context=True)
-        places = {tuple(part for part in e["loc"] if not _is_alternative(part)) for e in failures}
-        refused = _sentence(source, dict(failures[0]), len(places) - 1)
-        refused.meant = tuple(_meant(source, failures))
-        raise refused from None
+    else:
+        raise AssertionError(f"{source.file} is refused without a reason")
+    places = {tuple(part for part in e["loc"] if not _is_alternative(part)) for e in failures}
+    refused = _sentence(source, dict(failures[0]), len(places) - 1)
+    refused.meant = tuple(_meant(source, failures))
+    return refused
 
 
 def _is_alternative(part: int | str) -> bool:
@@ -147,11 +160,11 @@ def _meant(source: SceneSource, failures: Sequence[Mapping[str, Any]]) -> Iterat
 
 def _about_table(source: SceneSource, table: str, failure: Mapping[str, Any]) -> tuple[str, str, str]:
     """Return the error, the expectation and the remedy for a whole table or a top-level key."""
-    known = tuple(SceneFile.model_fields)
+    known = tuple(SceneFile.fields())
     if failure["type"] == "extra_forbidden":
         noun = "table" if (table, 0) in source.tables else "key"
         return f"unknown {noun} {table!r}", "", suggestion(table, known)
-    if failure["type"] == "list_type" and _table_of(SceneFile.model_fields[table].annotation):
+    if failure["type"] == "list_type" and _table_of(SceneFile.fields()[table].annotation):
         return f"{table!r} is not an array of tables", f"[[{table}]]", "write its header in double brackets"
     return f"{table!r} is {_short_text(failure['input'])}", _expected(failure), ""
 
@@ -219,9 +232,9 @@ def _described_fields(loc: tuple[int | str, ...]) -> dict[str, str]:
     """Return the permitted keys of the table at a location, with their descriptions."""
     model: type[Table] = SceneFile
     for part in loc[:-1]:
-        if isinstance(part, str) and part in model.model_fields:
-            model = _table_of(model.model_fields[part].annotation) or model
-    return {name: field.description or "" for name, field in model.model_fields.items()}
+        if isinstance(part, str) and part in model.fields():
+            model = _table_of(model.fields()[part].annotation) or model
+    return {name: field.description for name, field in model.fields().items()}
 
 
 def _table_of(annotation: Any) -> type[Table] | None:
@@ -238,30 +251,30 @@ def _short_text(value: Any) -> str:
 class SceneFile(Table):
     """A whole scene file."""
 
-    gravity: Vector | None = Field(
+    gravity: Vector | None = key(
         default=None, description="in world axes, m/s²; default: 0 0 -9.81, or that of the model"
     )
     state: StateTable = StateTable()
-    model: list[ModelTable] = Field(default=[])
-    body: list[BodyTable] = Field(default=[])
-    shape: list[ShapeTable] = Field(default=[])
-    pair: list[PairTable] = Field(default=[])
-    closure: list[ClosureTable] = Field(default=[])
-    coupling: list[CouplingTable] = Field(default=[])
-    pfaffian: list[PfaffianTable] = Field(default=[])
-    driver: list[DriverTable] = Field(default=[])
-    lock: list[LockTable] = Field(default=[])
-    hold: list[HoldTable] = Field(default=[])
-    contact: list[ContactTable] = Field(default=[])
-    load: list[LoadTable] = Field(default=[])
-    stiffness: list[StiffnessTable] = Field(default=[])
-    misfit: list[MisfitTable] = Field(default=[])
-    limit: list[LimitTable] = Field(default=[])
-    spring: list[SpringTable] = Field(default=[])
-    brake: list[BrakeTable] = Field(default=[])
-    ramp: list[RampTable] = Field(default=[])
-    payload: list[PayloadTable] = Field(default=[])
-    actuator: list[ActuatorTable] = Field(default=[])
+    model: list[ModelTable] = key(default=[])
+    body: list[BodyTable] = key(default=[])
+    shape: list[ShapeTable] = key(default=[])
+    pair: list[PairTable] = key(default=[])
+    closure: list[ClosureTable] = key(default=[])
+    coupling: list[CouplingTable] = key(default=[])
+    pfaffian: list[PfaffianTable] = key(default=[])
+    driver: list[DriverTable] = key(default=[])
+    lock: list[LockTable] = key(default=[])
+    hold: list[HoldTable] = key(default=[])
+    contact: list[ContactTable] = key(default=[])
+    load: list[LoadTable] = key(default=[])
+    stiffness: list[StiffnessTable] = key(default=[])
+    misfit: list[MisfitTable] = key(default=[])
+    limit: list[LimitTable] = key(default=[])
+    spring: list[SpringTable] = key(default=[])
+    brake: list[BrakeTable] = key(default=[])
+    ramp: list[RampTable] = key(default=[])
+    payload: list[PayloadTable] = key(default=[])
+    actuator: list[ActuatorTable] = key(default=[])
     lint: LintTable = LintTable()
 
 
@@ -270,20 +283,20 @@ class SceneFile(Table):
 
 def stated_with_origin(table: BrakeTable | RampTable) -> dict[str, Any]:
     """Return the values of a table by key; ``origin`` is extended by the numbers changed after the fit."""
-    stated = {key: value for key, value in table.model_dump().items() if key != "origin_values"}
+    stated = {key: value for key, value in table.as_dict().items() if key != "origin_values"}
     if table.origin_values:
         stated["origin"] = "; ".join((table.origin or "no origin is stated", *_changes(table)))
     own = table.uncertainty if _is_as_fitted(table) else None
     stated["uncertainty"] = own and FitUncertainty(
-        **{key: _frozen(value) for key, value in own.model_dump().items()}
+        **{key: _frozen(value) for key, value in own.as_dict().items()}
     )
     return stated
 
 
 def _is_as_fitted(table: BrakeTable | RampTable) -> bool:
     """Return True if the numbers that govern stopping are those of the fit; the static torque was never measured."""
-    now, there = table.model_dump(), table.origin_values
-    more = {*table.model_fields_set} - {*_WORDS, *there, "static_torque"}
+    now, there = table.as_dict(), table.origin_values
+    more = {*table.stated} - {*_WORDS, *there, "static_torque"}
     return bool(there) and not more and all(now.get(key) == value for key, value in there.items())
 
 
@@ -293,7 +306,7 @@ def _frozen(value: Any) -> Any:
 
 def _changes(table: BrakeTable | RampTable) -> Iterator[str]:
     """Yield the numbers that differ from those of the origin, or are not part of it."""
-    now, there = table.model_dump(), table.origin_values
+    now, there = table.as_dict(), table.origin_values
     changed = [
         f"{key} ({value:g} there, {_origins_shown(now.get(key))} here)"
         for key, value in there.items()
@@ -301,9 +314,9 @@ def _changes(table: BrakeTable | RampTable) -> Iterator[str]:
     ]
     if changed:
         yield f"CHANGED SINCE: {', '.join(changed)}"
-    more = [key for key in table.model_fields_set if key not in (*_WORDS, *there)]
+    more = [key for key in table.stated if key not in (*_WORDS, *there)]
     if more:
-        keys = [key for key in type(table).model_fields if key in more]
+        keys = [key for key in table.fields() if key in more]
         yield f"not from there: {', '.join(keys)}"
 
 

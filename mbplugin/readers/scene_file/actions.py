@@ -8,21 +8,9 @@ from dataclasses import fields, replace
 import numpy as np
 
 from mbplugin.errors import BadScene, BadUsage, UnknownName, suggestion
+from mbplugin.model import MOST_CONTACTS, PAIR_TYPES, Array, Contact, Pair, Pose, align_z, mechanism, units_of
 from mbplugin.model.brake_law import Brake, Ramp, contradiction
-from mbplugin.model.mechanism import (
-    WORLD,
-    Coupling,
-    KnifeEdge,
-    Lock,
-    Mechanism,
-    Pfaffian,
-    Rolling,
-    Term,
-    TimedConstraint,
-)
-from mbplugin.model.mechanism.pair import MOST_CONTACTS, PAIR_TYPES, Contact, Pair
 from mbplugin.model.scene import FREEDOM_KEYS, Actuator, Load, Payload, Stiffness
-from mbplugin.model.spatial import Array, Pose, align_z, units_of
 from mbplugin.phrases import counted
 from mbplugin.readers.contact_points import require_different
 from mbplugin.readers.scene_file import SceneFile, SceneSource, located, stated_with_origin
@@ -331,12 +319,12 @@ Pairs = Mapping[str, Pair]
 Bodies = Mapping[str, object]
 
 
-def couplings(source: SceneSource, tables: SceneFile, pairs: Pairs) -> tuple[Coupling, ...]:
+def couplings(source: SceneSource, tables: SceneFile, pairs: Pairs) -> tuple[mechanism.Coupling, ...]:
     """Return the ``[[coupling]]`` tables."""
     return tuple(_coupling(source, i, table, pairs) for i, table in enumerate(tables.coupling))
 
 
-def _coupling(source: SceneSource, index: int, table: CouplingTable, pairs: Pairs) -> Coupling:
+def _coupling(source: SceneSource, index: int, table: CouplingTable, pairs: Pairs) -> mechanism.Coupling:
     where = source.where("coupling", index)
     name = coupling_name(index, table)
     if (table.terms is None) == (table.joint is None or table.of is None):
@@ -350,10 +338,10 @@ def _coupling(source: SceneSource, index: int, table: CouplingTable, pairs: Pair
     else:
         named = [(str(table.joint), None, 1.0), (str(table.of), None, -table.ratio)]
     terms = tuple(
-        Term(joint, one_freedom(pairs, joint, freedom, where), coefficient)
+        mechanism.Term(joint, one_freedom(pairs, joint, freedom, where), coefficient)
         for joint, freedom, coefficient in named
     )
-    return Coupling(name, table.type, terms, table.offset)
+    return mechanism.Coupling(name, table.type, terms, table.offset)
 
 
 def coupling_name(index: int, table: CouplingTable) -> str:
@@ -409,16 +397,16 @@ def check_freedoms(pairs: Pairs, joint: str, freedoms: Sequence[str], where: str
             )
 
 
-def pfaffians(source: SceneSource, tables: SceneFile, bodies: Bodies) -> tuple[Pfaffian, ...]:
+def pfaffians(source: SceneSource, tables: SceneFile, bodies: Bodies) -> tuple[mechanism.Pfaffian, ...]:
     """Return the ``[[pfaffian]]`` tables."""
     return tuple(_pfaffian(source, i, table, bodies) for i, table in enumerate(tables.pfaffian))
 
 
-def _pfaffian(source: SceneSource, index: int, table: PfaffianTable, bodies: Bodies) -> Pfaffian:
+def _pfaffian(source: SceneSource, index: int, table: PfaffianTable, bodies: Bodies) -> mechanism.Pfaffian:
     require_known(table.body, bodies, "body", source.where("pfaffian", index, "body"))
-    if table.body == WORLD:
+    if table.body == mechanism.WORLD:
         raise BadScene(
-            f"the body of [[pfaffian]] {table.name!r} is {WORLD!r}",
+            f"the body of [[pfaffian]] {table.name!r} is {mechanism.WORLD!r}",
             where=source.where("pfaffian", index, "body"),
             expected="a body that moves",
         )
@@ -439,17 +427,19 @@ def _pfaffian(source: SceneSource, index: int, table: PfaffianTable, bodies: Bod
             )
     point = np.array(table.point)
     if table.type == "knife_edge":
-        return KnifeEdge(table.name, table.body, point, _direction(source, index, table, "direction"))
+        return mechanism.KnifeEdge(
+            table.name, table.body, point, _direction(source, index, table, "direction")
+        )
     axis = _direction(source, index, table, "axis")
     radius = float(table.radius or 0.0)
     if table.plane is None:
-        return Rolling(table.name, table.body, point, axis, radius)
+        return mechanism.Rolling(table.name, table.body, point, axis, radius)
     normal = np.array(table.plane.normal)
     if not normal.any():
         raise BadScene(
             f"the plane of {table.name!r} has a zero normal", where=source.where("pfaffian", index, "plane")
         )
-    return Rolling(table.name, table.body, point, axis, radius, np.array(table.plane.point), normal)
+    return mechanism.Rolling(table.name, table.body, point, axis, radius, np.array(table.plane.point), normal)
 
 
 def _direction(source: SceneSource, index: int, table: PfaffianTable, key: str) -> Array:
@@ -460,7 +450,7 @@ def _direction(source: SceneSource, index: int, table: PfaffianTable, key: str) 
     return direction
 
 
-def locks(source: SceneSource, tables: SceneFile, pairs: Pairs) -> tuple[Lock, ...]:
+def locks(source: SceneSource, tables: SceneFile, pairs: Pairs) -> tuple[mechanism.Lock, ...]:
     """Return the ``[[lock]]`` tables; locks closed from the start have ``at`` None.
 
     Raises
@@ -479,11 +469,14 @@ def locks(source: SceneSource, tables: SceneFile, pairs: Pairs) -> tuple[Lock, .
                 expected="a later time",
             )
     return tuple(
-        Lock(table.joint, table.at or None, tuple(table.freedoms), table.until) for table in tables.lock
+        mechanism.Lock(table.joint, table.at or None, tuple(table.freedoms), table.until)
+        for table in tables.lock
     )
 
 
-def holds(source: SceneSource, tables: SceneFile, mech: Mechanism) -> tuple[TimedConstraint, ...]:
+def holds(
+    source: SceneSource, tables: SceneFile, mech: mechanism.Mechanism
+) -> tuple[mechanism.TimedConstraint, ...]:
     """Return the ``[[hold]]`` tables.
 
     Raises
@@ -497,7 +490,7 @@ def holds(source: SceneSource, tables: SceneFile, mech: Mechanism) -> tuple[Time
     for i, table in enumerate(tables.hold):
         name, where = table.constraint, source.where("hold", i, "constraint")
         require_known(name, kinds, "constraint", where)
-        if isinstance(kinds[name], Lock):
+        if isinstance(kinds[name], mechanism.Lock):
             raise BadScene(f"{name!r} is a lock", where=where, expected="at and until in its [[lock]]")
         if name in (other.constraint for other in tables.hold[:i]):
             raise BadScene(f"constraint {name!r} is to hold twice", where=where, expected="one [[hold]] each")
@@ -507,10 +500,10 @@ def holds(source: SceneSource, tables: SceneFile, mech: Mechanism) -> tuple[Time
                 where=source.where("hold", i, "until"),
                 expected="a later time",
             )
-    return tuple(TimedConstraint(table.constraint, table.at, table.until) for table in tables.hold)
+    return tuple(mechanism.TimedConstraint(table.constraint, table.at, table.until) for table in tables.hold)
 
 
-def contacts(source: SceneSource, tables: SceneFile, mech: Mechanism) -> tuple[Contact, ...]:
+def contacts(source: SceneSource, tables: SceneFile, mech: mechanism.Mechanism) -> tuple[Contact, ...]:
     """Return the ``[[contact]]`` tables.
 
     Raises
@@ -585,7 +578,8 @@ def _stiffness(
         require_known(table.pair, pairs, "pair", source.where("stiffness", index, "pair"))
         return Stiffness(pair=table.pair, matrix=_stiffness_matrix(source, index, table))
     require_known(str(table.body), bodies, "body", source.where("stiffness", index, "body"))
-    section = table.section.model_dump(exclude_none=True) if table.section else {}
+    section = table.section.as_dict() if table.section else {}
+    section = {name: value for name, value in section.items() if value is not None}
     return Stiffness(body=str(table.body), section=section)
 
 
@@ -709,7 +703,7 @@ def actuators(source: SceneSource, tables: SceneFile, pairs: Pairs) -> tuple[Act
     """Return the ``[[actuator]]`` tables."""
     for i, table in enumerate(tables.actuator):
         check_freedoms(pairs, table.joint, (), source.where("actuator", i, "joint"))
-    return tuple(Actuator(**table.model_dump()) for table in tables.actuator)
+    return tuple(Actuator(**table.as_dict()) for table in tables.actuator)
 
 
 def inertia_matrix(values: Sequence[float], where: str) -> Array:

@@ -11,18 +11,9 @@ from pathlib import Path
 import numpy as np
 
 from mbplugin.errors import BadScene
-from mbplugin.model.mechanism import WORLD, Body, Mechanism, coordinate_names
-from mbplugin.model.mechanism.kinematics import (
-    BodyPoses,
-    coordinates_of,
-    forward,
-    free_pose,
-    home,
-    joint_vector,
-    rate_vector,
-)
+from mbplugin.model import Duty, OriginKey, Request, Scene, Shape, State, duties
+from mbplugin.model.mechanism import WORLD, Body, Mechanism, coordinate_names, kinematics
 from mbplugin.model.mechanism.pair import PAIR_TYPES, Pair, has_quaternion, zero_coordinates
-from mbplugin.model.scene import Duty, OriginKey, Request, Scene, Shape, State, duties
 from mbplugin.model.spatial import Array, JointSpring, Pose, rotation_from_quaternion, rotation_from_rpy
 from mbplugin.phrases import listed
 from mbplugin.readers.scene_file import SceneFile, SceneSource
@@ -197,9 +188,9 @@ class PoseSettlement:
     state: State
 
     @property
-    def poses(self) -> BodyPoses:
+    def poses(self) -> kinematics.BodyPoses:
         """Poses of its bodies."""
-        return forward(self.mechanism, self.state.q)
+        return kinematics.forward(self.mechanism, self.state.q)
 
     def named(self, without: frozenset[str] = frozenset()) -> tuple[dict[str, float], dict[str, float]]:
         """Return coordinates and rates by name, except those in ``without``."""
@@ -212,7 +203,7 @@ class PoseSettlement:
 def settle(
     mech: Mechanism,
     known: tuple[Mapping[str, float], Mapping[str, float]],
-    poses: BodyPoses,
+    poses: kinematics.BodyPoses,
     tables: SceneFile,
     skip: frozenset[str] = frozenset(),
 ) -> PoseSettlement:
@@ -228,8 +219,8 @@ def settle(
     state = carried(mech, *known, poses=poses)
     stated_q = {n: v for n, v in tables.state.q.items() if n in mech.q_names and n not in skip}
     stated_qd = {n: v for n, v in tables.state.qd.items() if n in mech.qd_names and n not in skip}
-    q = _unit_quaternions(mech, joint_vector(mech, stated_q, state.q))
-    return PoseSettlement(mech, State(q, rate_vector(mech, stated_qd, state.qd)))
+    q = _unit_quaternions(mech, kinematics.joint_vector(mech, stated_q, state.q))
+    return PoseSettlement(mech, State(q, kinematics.rate_vector(mech, stated_qd, state.qd)))
 
 
 def _unit_quaternions(mech: Mechanism, q: Array) -> Array:
@@ -251,7 +242,7 @@ def place_bodies(models: Scene, source: SceneSource, tables: SceneFile) -> PoseS
     R = np.array([*poses.R_WL, *(X.R for X in written)]).reshape(-1, 3, 3)
     p = np.array([*poses.p_WL, *(X.p for X in written)]).reshape(-1, 3)
     p_LC = np.array([body.p_LC for body in whole.bodies]).reshape(-1, 3)
-    placed = BodyPoses(R, p, p + np.einsum("nij,nj->ni", R, p_LC))
+    placed = kinematics.BodyPoses(R, p, p + np.einsum("nij,nj->ni", R, p_LC))
     return settle(whole, known.named(), placed, tables, _renamed_later(mech, tables))
 
 
@@ -503,7 +494,7 @@ def placed(scene: Scene, X_WM: Pose) -> Scene:
             p_LC = moved.bodies[moved.body_index[joint.outer]].p_LC
             R_WL = rotation_from_quaternion(q[joint.q][3:])
             X_WL = X_WM @ Pose(R_WL, q[joint.q][:3] - R_WL @ p_LC)
-            q[joint.q] = free_pose(moved, joint.outer, X_WL)
+            q[joint.q] = kinematics.free_pose(moved, joint.outer, X_WL)
             qd[joint.qd] = (X_WM.R @ qd[joint.qd].reshape(2, 3).T).T.ravel()
     return replace(scene, mechanism=moved, state=replace(scene.state, q=q, qd=qd))
 
@@ -569,13 +560,13 @@ def carried(
     q: Mapping[str, float],
     qd: Mapping[str, float],
     *,
-    poses: BodyPoses | None = None,
+    poses: kinematics.BodyPoses | None = None,
 ) -> State:
     """Return the state of a mechanism from named values.
 
     A joint without values for all its coordinates takes them from the poses, or stays at zero.
     """
-    values = home(mech) if poses is None else coordinates_of(mech, poses)
+    values = kinematics.home(mech) if poses is None else kinematics.coordinates_of(mech, poses)
     rates = np.zeros(len(mech.qd_names))
     for joint in mech.tree.joints:
         names, rate_names = mech.q_names[joint.q], mech.qd_names[joint.qd]

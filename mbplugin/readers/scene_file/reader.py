@@ -9,10 +9,8 @@ from typing import Any
 import numpy as np
 
 from mbplugin.errors import BadScene, MbPluginError
+from mbplugin.model import WORLD, BodyPoses, Driver, Holder, Mechanism, TreeJoint, joint_vector, rate_vector
 from mbplugin.model.brake_law import Limit, Misfit
-from mbplugin.model.mechanism import WORLD, Driver, Mechanism, TreeJoint
-from mbplugin.model.mechanism.identity import Holder
-from mbplugin.model.mechanism.kinematics import BodyPoses, joint_vector, rate_vector
 from mbplugin.model.mechanism.pair import MotionProfile, Pair, measure, pair_transform
 from mbplugin.model.scene import Defect, LintOptions, Origin, OriginKey, Request, Scene
 from mbplugin.model.spatial import (
@@ -132,7 +130,7 @@ def _without_declared_loops(models: Scene, mech: Mechanism) -> tuple[Defect, ...
 
 
 def _lint_options(table: LintTable) -> LintOptions:
-    stated: dict[str, Any] = table.model_dump()
+    stated: dict[str, Any] = table.as_dict()
     lists = {name: tuple(value) for name, value in stated.items() if isinstance(value, list)}
     return LintOptions(**{**stated, **lists})
 
@@ -276,15 +274,11 @@ def _profile(
     """Return the motion through the points of a ``[[driver]]``; a motion file is appended to ``files``."""
     stated = [key for key in ("points", "file") if getattr(table, key) is not None]
     if not stated:
-        if "between" in table.model_fields_set:
+        if "between" in table.stated:
             where = source.where("driver", index, "between")
             raise BadScene(f"[[driver]] {table.joint!r} states between, but no points", where=where)
         return None
-    besides = [
-        key
-        for key in ("value", "rate", "acceleration", "file")
-        if key in table.model_fields_set - {stated[0]}
-    ]
+    besides = [key for key in ("value", "rate", "acceleration", "file") if key in table.stated - {stated[0]}]
     if besides:
         raise BadScene(
             f"[[driver]] {table.joint!r} states {stated[0]} and {besides[0]}",
@@ -535,7 +529,7 @@ def _stated_poses(tables: SceneFile, mech: Mechanism) -> Mapping[str, frozenset[
     }
     several = len(tables.model) > 1
     for model in tables.model:
-        if keys := model.model_fields_set & {"xyz", "rpy"}:
+        if keys := model.stated & {"xyz", "rpy"}:
             own = [
                 body.name
                 for body in mech.bodies

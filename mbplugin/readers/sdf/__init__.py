@@ -8,9 +8,7 @@ from math import inf, isinf, pi
 import numpy as np
 
 from mbplugin.errors import BadNumber, BrokenModel
-from mbplugin.model.brake_law import decimal
-from mbplugin.model.scene import Origin, Shape
-from mbplugin.model.spatial import Array, Pose, align_z, rotation_from_quaternion
+from mbplugin.model import Array, Origin, Pose, Shape, align_z, decimal, rotation_from_quaternion
 from mbplugin.readers.unread import (
     LABEL,
     LOOKS,

@@ -6,9 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from mbplugin.errors import BadNumber, BrokenModel, UnknownName, UnresolvedPath, suggestion
-from mbplugin.model.mechanism import WORLD, Body
-from mbplugin.model.scene import Defect, Origin, OriginKey, Request, Shape
-from mbplugin.model.spatial import Pose
+from mbplugin.model import WORLD, Body, Defect, Origin, OriginKey, Pose, Request, Shape
 from mbplugin.readers.paths import unread_number
 from mbplugin.readers.sdf import WrittenPose, inertia_of, number_of, pose_of, shape_of, text_of
 from mbplugin.readers.xml import Element, child, children, colour_of, local_name, origin, where

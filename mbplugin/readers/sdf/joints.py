@@ -12,10 +12,8 @@ from urllib.parse import unquote
 import numpy as np
 
 from mbplugin.errors import BadNumber, BrokenModel, UnresolvedPath
-from mbplugin.model.mechanism import WORLD
-from mbplugin.model.mechanism.pair import PAIR_TYPES, Freedom, Pair
+from mbplugin.model import PAIR_TYPES, WORLD, Array, Freedom, Pair, Pose, align_z, cross, unit
 from mbplugin.model.scene import Defect, Origin, OriginKey, Request
-from mbplugin.model.spatial import Array, Pose, align_z, cross, unit
 from mbplugin.readers.paths import find, gazebo_caches, read_text, real_path, unread_number
 from mbplugin.readers.sdf import (
     SDF,

@@ -9,11 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from mbplugin.errors import BadUsage, BrokenModel, NothingThere, UnknownName, suggestion
-from mbplugin.model.mechanism import WORLD, Coupling, Mechanism, Term
-from mbplugin.model.mechanism.kinematics import free_pose, home
-from mbplugin.model.mechanism.pair import Pair
+from mbplugin.model import WORLD, Array, Coupling, JointSpring, Mechanism, Pair, Pose, Term, free_pose, home
 from mbplugin.model.scene import Actuator, Defect, Origin, OriginKey, Request, Scene, State
-from mbplugin.model.spatial import Array, JointSpring, Pose
 from mbplugin.readers.sdf import number_of, part, text_of, vector_of
 from mbplugin.readers.sdf.frames import Frames, Node, Reading, Scope, link_origins, read_body, read_shapes
 from mbplugin.readers.sdf.joints import (

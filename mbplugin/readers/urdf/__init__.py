@@ -14,23 +14,11 @@ from pathlib import Path
 import numpy as np
 
 from mbplugin.errors import BadNumber, BadUsage, BrokenModel, Fragment, MbPluginError, Template, UnknownFormat
-from mbplugin.model.mechanism import WORLD, Body, Mechanism
-from mbplugin.model.mechanism.pair import Pair
+from mbplugin.model import WORLD, Array, Body, Mechanism, Pair, Pose, align_z, quaternion_from_rotation
 from mbplugin.model.scene import Defect, Request, Scene, Shape, State, state_at_home
-from mbplugin.model.spatial import Array, Pose, align_z, quaternion_from_rotation
 from mbplugin.readers.sdf import inertia_of, number_of, pose_of, shape_of
 from mbplugin.readers.unread import unread_defects
-from mbplugin.readers.urdf.extended_urdf import (
-    Draft,
-    Extension,
-    add_hinges,
-    add_loops,
-    carried,
-    read_extension,
-    read_loop_closures,
-    required,
-    retype_joints,
-)
+from mbplugin.readers.urdf import extended_urdf
 from mbplugin.readers.urdf.joints import URDF, couplings, note_open_closures, read_closures, read_joints
 from mbplugin.readers.xml import (
     ROS_PREFIXES,
@@ -91,19 +79,19 @@ def read_urdf(text: str, request: Request) -> Scene:
 
 
 def _scene(robot: Element, request: Request) -> Scene:
-    draft = Draft(request, defects=repair_numbers(robot))
+    draft = extended_urdf.Draft(request, defects=repair_numbers(robot))
     read_links(robot, draft)
     read_gazebo_links(robot, draft)
     mimics = read_joints(robot, draft)
     mark_closures(draft)
-    extension = read_extension(request)
+    extension = extended_urdf.read_extension(request)
     if extension:
-        retype_joints(extension, draft)
+        extended_urdf.retype_joints(extension, draft)
     read_closures(robot, draft)
     if extension:
-        add_loops(extension, draft)
-    closures = read_loop_closures(request)
-    driven = add_hinges(closures, draft) if closures else ()
+        extended_urdf.add_loops(extension, draft)
+    closures = extended_urdf.read_loop_closures(request)
+    driven = extended_urdf.add_hinges(closures, draft) if closures else ()
     note_open_closures(draft)
     freed = free_base(draft)
     hold_base(draft, freed)
@@ -126,7 +114,7 @@ def _scene(robot: Element, request: Request) -> Scene:
     )
 
 
-def _motors(extension: Extension | None, draft: Draft) -> tuple[str, ...]:
+def _motors(extension: extended_urdf.Extension | None, draft: extended_urdf.Draft) -> tuple[str, ...]:
     """Return the existing joints that an extension lists as driven."""
     return tuple(name for name in extension.driven if name in draft.pairs) if extension else ()
 
@@ -134,14 +122,14 @@ def _motors(extension: Extension | None, draft: Draft) -> tuple[str, ...]:
 # ``<gazebo><link>``: an SDF link inside a URDF, which Gazebo adds to the converted model.
 
 
-def read_gazebo_links(robot: Element, draft: Draft) -> None:
+def read_gazebo_links(robot: Element, draft: extended_urdf.Draft) -> None:
     """Add every SDF link at its pose in the model, which its joints refer to.
 
     A link with the name of a URDF ``<link>`` only states Gazebo settings for that link.
     """
     for gazebo in children(robot, "gazebo"):
         for element in children(gazebo, "link"):
-            name = required(element, "name")
+            name = extended_urdf.required(element, "name")
             if name in draft.links:
                 continue
             draft.links[name] = None
@@ -152,7 +140,7 @@ def read_gazebo_links(robot: Element, draft: Draft) -> None:
                 draft.shapes[name] = shapes
 
 
-def _body(name: str, link: Element, draft: Draft) -> Body:
+def _body(name: str, link: Element, draft: extended_urdf.Draft) -> Body:
     inertial = child(link, "inertial")
     if inertial is None:
         return Body(name)
@@ -164,7 +152,7 @@ def _body(name: str, link: Element, draft: Draft) -> Body:
     return Body(name, number_of(inertial, "mass", 1.0), X_LC.p, X_LC.R @ np.asarray(I_C) @ X_LC.R.T)
 
 
-def _shapes(name: str, link: Element, draft: Draft) -> tuple[Shape, ...]:
+def _shapes(name: str, link: Element, draft: extended_urdf.Draft) -> tuple[Shape, ...]:
     shapes: list[Shape] = []
     for role in ("visual", "collision"):
         for element in children(link, role):
@@ -182,7 +170,7 @@ def _shapes(name: str, link: Element, draft: Draft) -> tuple[Shape, ...]:
 # Driven joints of a URDF, from its ``<transmission>`` and ``<ros2_control>`` elements (names only).
 
 
-def driven_joints(robot: Element, draft: Draft) -> tuple[str, ...]:
+def driven_joints(robot: Element, draft: extended_urdf.Draft) -> tuple[str, ...]:
     """Return the driven joints, without duplicates, in file order of the elements.
 
     A joint of ``<ros2_control>`` is driven if it has a command interface; with state interfaces only, it is a sensor.
@@ -247,7 +235,7 @@ def _without_trailing(word: str) -> str:
 # The graph of a URDF: joints that close loops, root links, and the fixed base.
 
 
-def mark_closures(draft: Draft) -> None:
+def mark_closures(draft: extended_urdf.Draft) -> None:
     """Mark as closures every further joint to the same child, and the last joint of each ring without a root.
 
     Such a joint states its frame only on its parent, since its child's frame belongs to another joint. On the
@@ -269,7 +257,7 @@ def mark_closures(draft: Draft) -> None:
     X_WL = draft.zero_poses()
     for name, why in closing.items():
         pair = draft.pairs[name]
-        X_BS = carried(pair.X_AP, pair.body_a, pair.body_b, X_WL)
+        X_BS = extended_urdf.carried(pair.X_AP, pair.body_a, pair.body_b, X_WL)
         draft.pairs[name] = replace(pair, X_BS=X_BS)
         message = (
             f"joint {name!r} closes a loop: {why}; it is taken where it lies with all joints at zero, "
@@ -296,7 +284,7 @@ def _ring_joints(parent: dict[str, Pair]) -> list[str]:
     return closing
 
 
-def hold_base(draft: Draft, places: Mapping[str, Pose]) -> None:
+def hold_base(draft: extended_urdf.Draft, places: Mapping[str, Pose]) -> None:
     """Fix the root links to the ground if requested, at their places X_WL, else at the origin; report several roots.
 
     Raises
@@ -329,7 +317,7 @@ def hold_base(draft: Draft, places: Mapping[str, Pose]) -> None:
             draft.origin[("constraint", pair.name, "")] = draft.origin[("body", pair.body_b, "")]
 
 
-def free_base(draft: Draft) -> dict[str, Pose]:
+def free_base(draft: extended_urdf.Draft) -> dict[str, Pose]:
     """Leave out root links without mass and collision shapes that only a floating joint connects, and these joints.
 
     A root that no joint holds is free already, so that its pose and that of the joint mean the same six freedoms
@@ -379,7 +367,7 @@ def _state(mech: Mechanism, freed: Mapping[str, Pose]) -> State:
 # Links of a URDF: mass, centre of mass, inertia and shapes.
 
 
-def read_links(robot: Element, draft: Draft) -> None:
+def read_links(robot: Element, draft: extended_urdf.Draft) -> None:
     """Read every link into the draft; a link called ``world`` is the ground, not a body.
 
     Raises
@@ -403,7 +391,7 @@ def read_links(robot: Element, draft: Draft) -> None:
         if (rgba := _colour(material)) and material.get("name"):
             draft.colours.setdefault(str(material.get("name")), rgba)
     for element in elements:
-        name = required(element, "name")
+        name = extended_urdf.required(element, "name")
         if name in draft.links:
             raise BrokenModel(
                 f"a second link is called {name!r}, so its joints could mean either",
@@ -419,7 +407,7 @@ def read_links(robot: Element, draft: Draft) -> None:
             draft.bodies.append(_links_body(name, element, draft))
 
 
-def _links_body(name: str, link: Element, draft: Draft) -> Body:
+def _links_body(name: str, link: Element, draft: extended_urdf.Draft) -> Body:
     inertial = child(link, "inertial")
     if inertial is None:
         return Body(name) if draft.request.massless == "zero" else Body(name, 1.0, I_C=np.eye(3))
@@ -450,7 +438,7 @@ def _inertia(element: Element) -> Array:
     return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
 
 
-def _links_shapes(link: Element, name: str, draft: Draft) -> tuple[Shape, ...]:
+def _links_shapes(link: Element, name: str, draft: extended_urdf.Draft) -> tuple[Shape, ...]:
     """Return the shapes of a link; one with unreadable numbers is left out, with a defect."""
     shapes: list[Shape] = []
     for role in ("visual", "collision"):
@@ -463,7 +451,7 @@ def _links_shapes(link: Element, name: str, draft: Draft) -> tuple[Shape, ...]:
     return tuple(shapes)
 
 
-def _shapes_of(element: Element, role: str, draft: Draft) -> list[Shape]:
+def _shapes_of(element: Element, role: str, draft: extended_urdf.Draft) -> list[Shape]:
     geometry, material = child(element, "geometry"), child(element, "material")
     X_LS = pose_of_origin(child(element, "origin"), snap=False)
     found = (_shape(role, solid, X_LS) for solid in (geometry if geometry is not None else ()))

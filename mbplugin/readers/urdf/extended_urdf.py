@@ -13,30 +13,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from mbplugin.errors import (
-    BadNumber,
-    BrokenModel,
-    MbPluginError,
-    MissingDependency,
-    UnknownName,
-    UnresolvedPath,
-    install_command,
-    suggestion,
-)
-from mbplugin.model.brake_law import LARGEST
-from mbplugin.model.mechanism import WORLD, Body, Mechanism
-from mbplugin.model.mechanism.identity import DisjointSets
-from mbplugin.model.mechanism.kinematics import forward, home
+from mbplugin import errors
+from mbplugin.model import LARGEST, WORLD, Array, Body, DisjointSets, Mechanism, Pose, align_z, forward, home
 from mbplugin.model.mechanism.pair import PAIR_TYPES, Freedom, Pair
 from mbplugin.model.scene import Defect, Origin, OriginKey, Request, Shape
-from mbplugin.model.spatial import Array, Pose, align_z
-from mbplugin.phrases import visible_one_line
+from mbplugin.phrases import dataclass, visible_one_line
 from mbplugin.readers.paths import is_file, may_read, read_text, unread_number
 from mbplugin.readers.xml import Element, children, local_name, origin, where
 
@@ -103,7 +90,7 @@ def read_extension(request: Request) -> Extension | None:
         if not is_file(file):
             continue
         if not may_read(file, request):
-            raise UnresolvedPath(
+            raise errors.UnresolvedPath(
                 "the YAML file beside this URDF leads out of its repository",
                 where=str(file),
                 remedy="pass --package-dir DIR (package_dirs=[DIR]) with the folder that holds it",
@@ -119,7 +106,7 @@ def _extension(text: str, file: str) -> Extension:
     loops = [yaml_words(node, file) for node in yaml_items(table.get("closed_loop"), file)]
     for loop in loops:
         if len(loop) != 2:
-            raise BrokenModel(
+            raise errors.BrokenModel(
                 f"a closed_loop joins {len(loop)} frames",
                 where=str(loop[0].origin) if loop else file,
                 expected="two",
@@ -158,30 +145,30 @@ def yaml_table(text: str, file: str, expected: str = "closed_loop: [[…]]") -> 
     try:
         import yaml
     except ImportError:
-        raise MissingDependency(
+        raise errors.MissingDependency(
             "this YAML file beside the URDF closes its loops, and PyYAML is not installed",
             where=file,
-            remedy=f"{install_command('yaml')}, or rename the file to read the URDF alone",
+            remedy=f"{errors.install_command('yaml')}, or rename the file to read the URDF alone",
         ) from None
     try:
         root = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise BrokenModel(
+        raise errors.BrokenModel(
             f"the YAML is broken: {str(error.problem)[:_LONGEST_REASON]}",
             where=f"{file}:{line}",
             remedy="correct it",
         ) from None
     except yaml.YAMLError as error:
-        raise BrokenModel(
+        raise errors.BrokenModel(
             f"the YAML is broken: {visible_one_line(error)[:_LONGEST_REASON]}",
             where=f"{file}:1",
             remedy="correct it",
         ) from None
     except RecursionError:
-        raise BrokenModel("the YAML nests too deeply", where=file, expected=expected) from None
+        raise errors.BrokenModel("the YAML nests too deeply", where=file, expected=expected) from None
     if not isinstance(root, yaml.MappingNode):
-        raise BrokenModel("the YAML is not a table", where=f"{file}:1", expected=expected)
+        raise errors.BrokenModel("the YAML is not a table", where=f"{file}:1", expected=expected)
     # ignore keys that are not scalars
     return {str(key.value): value for key, value in root.value if isinstance(key, yaml.ScalarNode)}
 
@@ -197,7 +184,7 @@ def yaml_items(node: yaml.Node | None, file: str) -> list[Any]:
     if node is None or node.value in ("", "null", "~"):
         return []
     if not node.tag.endswith(":seq"):
-        raise BrokenModel(
+        raise errors.BrokenModel(
             "this is not a list",
             where=f"{file}:{node.start_mark.line + 1}",
             expected="[…]",
@@ -218,14 +205,14 @@ def yaml_words(node: yaml.Node | None, file: str) -> list[Word]:
     for item in yaml_items(node, file):
         line = item.start_mark.line + 1
         if not isinstance(item.value, str):
-            raise BrokenModel("this is not a name", where=f"{file}:{line}", expected="a word")
+            raise errors.BrokenModel("this is not a name", where=f"{file}:{line}", expected="a word")
         words.append(Word(str(item.value), Origin(file, line, str(item.value))))
     return words
 
 
 def _loop_type(word: Word) -> str:
     if word.text.lower() not in LOOP_TYPES:
-        raise BrokenModel(
+        raise errors.BrokenModel(
             f"the closure type {word.text!r} is unknown",
             where=str(word.origin),
             expected="6d or 3d",
@@ -236,7 +223,7 @@ def _loop_type(word: Word) -> str:
 
 def _require_same_length(a: list[Any], b: list[Any], name_a: str, name_b: str, file: str) -> None:
     if len(a) != len(b):
-        raise BrokenModel(
+        raise errors.BrokenModel(
             f"{name_a} has {len(a)} entries and {name_b} has {len(b)}",
             where=f"{file}:1",
             expected="one for each",
@@ -256,13 +243,13 @@ def retype_joints(extension: Extension, draft: Draft) -> None:
     """
     for joint, kind in extension.retyped:
         if joint.text not in draft.pairs:
-            raise UnknownName(
+            raise errors.UnknownName(
                 f"joint_name lists a joint {joint.text!r} that does not exist",
                 where=str(joint.origin),
-                remedy=suggestion(joint.text, list(draft.pairs)),
+                remedy=errors.suggestion(joint.text, list(draft.pairs)),
             )
         if kind.text not in JOINT_TYPES:
-            raise BrokenModel(
+            raise errors.BrokenModel(
                 f"the joint type {kind.text!r} is unknown",
                 where=str(kind.origin),
                 expected=f"one of {', '.join(JOINT_TYPES)}",
@@ -303,7 +290,7 @@ def add_loops(extension: Extension, draft: Draft) -> None:
     for word_a, word_b, kind in extension.loops:
         a, b = (_frame(word, draft) for word in (word_a, word_b))
         if a == b:
-            raise BrokenModel(
+            raise errors.BrokenModel(
                 f"closed_loop joins {word_a.text!r} to itself",
                 where=str(word_a.origin),
                 expected="two frames",
@@ -323,10 +310,10 @@ def _frame(word: Word, draft: Draft) -> str:
         return word.text
     if word.text in draft.pairs:
         return draft.pairs[word.text].body_b
-    raise UnknownName(
+    raise errors.UnknownName(
         f"closed_loop names {word.text!r}, which is neither a link nor a joint",
         where=str(word.origin),
-        remedy=suggestion(word.text, [*draft.links, *draft.pairs]),
+        remedy=errors.suggestion(word.text, [*draft.links, *draft.pairs]),
     )
 
 
@@ -369,7 +356,7 @@ class Draft:
         place = at if isinstance(at, Origin) else origin(at)
         self.defects.append(Defect(code, name, message, place, evidence))
 
-    def report_unread(self, error: MbPluginError, name: str, instead: str) -> None:
+    def report_unread(self, error: errors.MbPluginError, name: str, instead: str) -> None:
         """Record an unreadable number that the mechanics do without.
 
         Parameters
@@ -410,7 +397,7 @@ class Draft:
             self.origin[("constraint", pair.name, part)] = origin(owner, text)
 
     def require_link(
-        self, name: str, element: Element, owner: str, error: type[MbPluginError] = UnknownName
+        self, name: str, element: Element, owner: str, error: type[errors.MbPluginError] = errors.UnknownName
     ) -> str:
         """Return the name of an existing link; ``world`` is the ground even if no link declares it.
 
@@ -428,7 +415,7 @@ class Draft:
                 f"{owner} names a link {name!r} that does not exist",
                 where=where(element),
                 expected="a <link> of this file",
-                remedy=suggestion(name, sorted(self.links)),
+                remedy=errors.suggestion(name, sorted(self.links)),
             )
         return name
 
@@ -473,7 +460,7 @@ def required(element: Element, attribute: str) -> str:
     """
     value = str(element.get(attribute) or "")
     if not value:
-        raise BrokenModel(
+        raise errors.BrokenModel(
             f"<{local_name(element)}> has no {attribute}",
             where=where(element),
             expected=f'{attribute}="…"',
@@ -493,7 +480,7 @@ def only_child(element: Element, tag: str) -> Element:
     found = children(element, tag)
     if not found:
         name = element.get("name")
-        raise BrokenModel(
+        raise errors.BrokenModel(
             f"<{local_name(element)}>{f' {name!r}' if name else ''} has no <{tag}>",
             where=where(element),
             remedy="add it",
@@ -509,7 +496,7 @@ def require_two(bodies: Sequence[str], element: Element, owner: str) -> None:
     BrokenModel
     """
     if bodies[0] == bodies[1]:
-        raise BrokenModel(
+        raise errors.BrokenModel(
             f"{owner} joins link {bodies[0]!r} to itself",
             where=where(element),
             expected="two different links",
@@ -574,7 +561,7 @@ def read_loop_closures(request: Request) -> LoopClosures | None:
         if not is_file(file):
             continue
         if not may_read(file, request):
-            raise UnresolvedPath(
+            raise errors.UnresolvedPath(
                 "the YAML file of loop closures leads out of the repository of this URDF",
                 where=str(file),
                 remedy="pass --package-dir DIR (package_dirs=[DIR]) with the folder that holds it",
@@ -608,10 +595,10 @@ def add_hinges(closures: LoopClosures, draft: Draft) -> tuple[str, ...]:
         draft.defects.append(Defect("MB113", draft.request.path, message, place, severity="note"))
         return ()
     for hinge, end in unknown:
-        raise UnknownName(
+        raise errors.UnknownName(
             f"a closure of {_NAME} names a link {end!r} that does not exist",
             where=str(hinge.origin),
-            remedy=suggestion(end, list(draft.links)),
+            remedy=errors.suggestion(end, list(draft.links)),
         )
     X_W = draft.zero_poses()
     base = _BASE if _BASE in draft.links else next(iter(draft.links))
@@ -619,7 +606,7 @@ def add_hinges(closures: LoopClosures, draft: Draft) -> tuple[str, ...]:
     joined = {frozenset((p.body_a, p.body_b)): p.name for p in draft.pairs.values() if p.closure}
     for hinge in closures.hinges:
         if hinge.link_a == hinge.link_b:
-            raise BrokenModel(
+            raise errors.BrokenModel(
                 f"a closure of {_NAME} joins {hinge.link_a!r} to itself",
                 where=str(hinge.origin),
                 expected="two links",
@@ -655,15 +642,15 @@ def _add(hinge: Hinge, X_WJ: Pose, draft: Draft) -> None:
 def _hinge(node: yaml.Node, file: str) -> Hinge:
     where = f"{file}:{node.start_mark.line + 1}"
     if not node.tag.endswith(":map"):
-        raise BrokenModel("a closure is not a table", where=where, expected=_EXPECTED)
+        raise errors.BrokenModel("a closure is not a table", where=where, expected=_EXPECTED)
     table = {str(key.value): value for key, value in node.value}
     for key in _KEYS:
         if key not in table:
-            raise BrokenModel(f"a closure does not state {key}", where=where, expected=_EXPECTED)
+            raise errors.BrokenModel(f"a closure does not state {key}", where=where, expected=_EXPECTED)
     links = [str(table[key].value) for key in _KEYS[:2]]
     point, axis = (_vector(table[key], key, file) for key in _KEYS[2:])
     if not axis.any():
-        raise BadNumber("the axis of a closure is zero", where=where, expected="a direction")
+        raise errors.BadNumber("the axis of a closure is zero", where=where, expected="a direction")
     unread = tuple(key for key in table if key not in (*_KEYS, "name"))
     return Hinge(links[0], links[1], point, axis, Origin(file, node.start_mark.line + 1), unread)
 
@@ -677,7 +664,7 @@ def _vector(node: yaml.Node, key: str, file: str) -> Array:
     except ValueError:
         values = np.array([])
     if values.shape != (3,) or not (np.abs(values) <= LARGEST).all():
-        raise BadNumber(
+        raise errors.BadNumber(
             f"{key} of a closure is {', '.join(words)[:60]!r}", where=where, expected="three finite numbers"
         )
     return values

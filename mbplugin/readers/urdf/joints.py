@@ -10,9 +10,7 @@ import numpy as np
 
 from mbplugin.errors import BadNumber, BrokenModel, suggestion
 from mbplugin.files import toml_text
-from mbplugin.model.mechanism import WORLD, Coupling, Term
-from mbplugin.model.mechanism.pair import PAIR_TYPES, Freedom, Pair
-from mbplugin.model.spatial import Array, Pose, align_z, unit
+from mbplugin.model import PAIR_TYPES, WORLD, Array, Coupling, Freedom, Pair, Pose, Term, align_z, unit
 from mbplugin.readers.sdf import JOINT_OF_GAZEBO, SDF, bound_of, cap_of, lead_of
 from mbplugin.readers.unread import (
     LABEL,

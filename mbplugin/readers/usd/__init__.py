@@ -12,10 +12,8 @@ import numpy as np
 
 from mbplugin.errors import BadNumber, BrokenModel
 from mbplugin.files import note_foreign_reads
-from mbplugin.model.brake_law import LARGEST
-from mbplugin.model.mechanism import WORLD, Body, Coupling, Mechanism, Term
+from mbplugin.model import LARGEST, WORLD, Body, Coupling, Freedom, Mechanism, Pair, Term
 from mbplugin.model.mechanism.kinematics import coordinates_of, frames_apart, poses_of_links
-from mbplugin.model.mechanism.pair import Freedom, Pair
 from mbplugin.model.scene import MADE, Actuator, Defect, Origin, OriginKey, Request, Scene, Shape, State
 from mbplugin.model.spatial import Array, Pose, align_z, rotation_from_quaternion
 from mbplugin.phrases import listed

@@ -10,11 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from mbplugin.errors import BadNumber
-from mbplugin.model.brake_law import LARGEST
-from mbplugin.model.mechanism import WORLD
-from mbplugin.model.mechanism.pair import PAIR_TYPES, Freedom
-from mbplugin.model.scene import Defect
-from mbplugin.model.spatial import Array, Pose, align_z
+from mbplugin.model import LARGEST, PAIR_TYPES, WORLD, Array, Defect, Freedom, Pose, align_z
 from mbplugin.phrases import counted, only_near
 from mbplugin.readers.usd.stage import Stage
 from mbplugin.readers.xml import limit, quaternion_defect, wrong_norm

@@ -15,10 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mbplugin.errors import BadNumber
-from mbplugin.model.brake_law import LARGEST
-from mbplugin.model.mechanism import Body
-from mbplugin.model.scene import Defect
-from mbplugin.model.spatial import Array, Pose, rotation_from_quaternion
+from mbplugin.model import LARGEST, Array, Body, Defect, Pose, rotation_from_quaternion
 from mbplugin.readers.usd.stage import Stage
 
 #: Default density of UsdPhysics, kg/m³.

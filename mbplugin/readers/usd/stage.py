@@ -25,9 +25,7 @@ from mbplugin.errors import (
     UnresolvedPath,
 )
 from mbplugin.files import read_bounded, working_in
-from mbplugin.model.brake_law import LARGEST
-from mbplugin.model.scene import Defect, Origin, Request
-from mbplugin.model.spatial import Array, Pose, unit
+from mbplugin.model import LARGEST, Array, Defect, Origin, Pose, Request, unit
 from mbplugin.processes.supervised import files_allowed, no_more_files
 from mbplugin.readers.paths import is_file, may_read, real_path
 

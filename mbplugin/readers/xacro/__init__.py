@@ -12,16 +12,8 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 from xml.dom import minidom
 
-from mbplugin.errors import (
-    BrokenModel,
-    Fragment,
-    MbPluginError,
-    MissingDependency,
-    UnreadableFile,
-    UnresolvedPath,
-    install_command,
-)
-from mbplugin.model.scene import Request, Scene
+from mbplugin import errors
+from mbplugin.model import Request, Scene
 from mbplugin.processes.foreign import PARENT, Limits, in_own_child
 from mbplugin.processes.walls import Walls
 from mbplugin.readers.sdf.reader import read_sdf
@@ -78,7 +70,7 @@ def read_xacro(text: str, request: Request) -> Scene:
         The request is for a text without a file, which could not name other files.
     """
     if request.text is not None:
-        raise UnreadableFile(
+        raise errors.UnreadableFile(
             "xacro cannot be read from a text, because it names other files",
             where=request.path,
             expected="a file",
@@ -91,7 +83,7 @@ def read_xacro(text: str, request: Request) -> Scene:
     try:
         read = read_sdf if root_name(expansion.text) == "sdf" else read_urdf
         scene = read(expansion.text, replace(request, path=name))
-    except MbPluginError as error:
+    except errors.MbPluginError as error:
         raise written.error(error) from None
     files = (request.path, *expansion.files, *scene.files[1:])
     return replace(written.scene(scene), request=request, files=tuple(dict.fromkeys(files)))
@@ -157,7 +149,7 @@ def expand(request: Request, variables: frozenset[str], folder: str = "") -> Exp
     except Exception as error:
         raise error_of(error, xacro, request.path, gate.marks) from None
     if len(text) > _LONGEST:
-        raise BrokenModel(
+        raise errors.BrokenModel(
             f"xacro expands the file to {len(text)} characters",
             where=request.path,
             expected=f"at most {_LONGEST}",
@@ -170,17 +162,17 @@ def _xacro(request: Request) -> ModuleType:
         import xacro
         import xacro.substitution_args
     except ImportError:
-        raise MissingDependency(
+        raise errors.MissingDependency(
             "this is a xacro file, and xacro is not installed",
             where=request.path,
-            remedy=f"{install_command('xacro')}, or run xacro yourself and pass the URDF",
+            remedy=f"{errors.install_command('xacro')}, or run xacro yourself and pass the URDF",
         ) from None
     missing = [name for name in _NEEDED if not hasattr(xacro, name)]
     if missing:
-        raise MissingDependency(
+        raise errors.MissingDependency(
             f"the installed xacro is too old, it has no {missing[0]}",
             where=request.path,
-            remedy=install_command("xacro", upgrade=True),
+            remedy=errors.install_command("xacro", upgrade=True),
         )
     module: ModuleType = xacro
     return module
@@ -274,7 +266,7 @@ class _Gate:
         if text is not None:
             return minidom.parseString(text)
         if self.xacro.filestack.count(name) > _DEEPEST:
-            raise BrokenModel(
+            raise errors.BrokenModel(
                 "the file includes itself without end",
                 where=name,
                 expected="an xacro:include of another file, or one in an xacro:if that ends it",
@@ -351,7 +343,7 @@ class MissingPackage(LookupError):
     """A package that cannot be located; the argument is its name."""
 
 
-def error_of(error: BaseException, xacro: Any, file: str, marks: Marks) -> MbPluginError:
+def error_of(error: BaseException, xacro: Any, file: str, marks: Marks) -> errors.MbPluginError:
     """Convert an exception raised in xacro to an error of this package.
 
     Parameters
@@ -372,7 +364,7 @@ def error_of(error: BaseException, xacro: Any, file: str, marks: Marks) -> MbPlu
     # xacro wraps errors in expressions
     while (inner := getattr(cause, "exc", None)) is not None:
         cause = inner
-    if isinstance(cause, MbPluginError):
+    if isinstance(cause, errors.MbPluginError):
         return cause
     if isinstance(cause, MemoryError):
         raise cause
@@ -383,7 +375,7 @@ def error_of(error: BaseException, xacro: Any, file: str, marks: Marks) -> MbPlu
     if isinstance(cause, Refused):
         return refused(str(cause), failed)
     if isinstance(cause, MissingPackage):
-        return UnresolvedPath(
+        return errors.UnresolvedPath(
             f"package {str(cause.args[0])!r} is not found",
             where=_place(searched, f"$(find {cause.args[0]!s})") or failed,
             expected="a folder with a package.xml of this name in the repository, in a --package-dir or on a "
@@ -391,7 +383,7 @@ def error_of(error: BaseException, xacro: Any, file: str, marks: Marks) -> MbPlu
             remedy="pass --package-dir DIR with a folder around it",
         )
     if isinstance(cause, xacro.substitution_args.ArgException):
-        return Fragment(
+        return errors.Fragment(
             f"the xacro argument {str(cause)!r} has no value",
             where=_place(searched, f"$(arg {cause!s})") or failed,
             expected="a default that stands above its use, or a value from the caller",
@@ -401,16 +393,16 @@ def error_of(error: BaseException, xacro: Any, file: str, marks: Marks) -> MbPlu
         return _unreadable(str(cause.filename), str(cause.strerror), failed)
     lines = dict.fromkeys(line.strip().rstrip(". ") for line in str(error).splitlines())
     reason = "; ".join(filter(None, lines)) or type(error).__name__
-    return BrokenModel(
+    return errors.BrokenModel(
         f"xacro could not expand the file: {reason}",
         where=_place(searched, _expression(reason)) or failed,
         remedy="correct the file, or pass --xacro-arg for arguments that it needs",
     )
 
 
-def _unreadable(name: str, why: str, failed: str) -> MbPluginError:
+def _unreadable(name: str, why: str, failed: str) -> errors.MbPluginError:
     foreign = "package:/" in name
-    return UnresolvedPath(
+    return errors.UnresolvedPath(
         f"{name!r} cannot be included or loaded ({why.lower()})",
         where=failed,
         expected="a file beside this one, or in a package",
@@ -432,7 +424,7 @@ def _place(texts: Mapping[str, str], written: str) -> str:
     for file, content in texts.items() if written else ():
         try:
             lines = [line for text, line in texts_of(content, file) if written in text]
-        except (MbPluginError, ValueError):
+        except (errors.MbPluginError, ValueError):
             continue
         if lines:
             return f"{file}:{lines[0]}"
@@ -442,7 +434,7 @@ def _place(texts: Mapping[str, str], written: str) -> str:
 # Checks of every expression and substitution of a xacro file, before its expansion.
 
 
-class RefusedXacro(MbPluginError):
+class RefusedXacro(errors.MbPluginError):
     """A xacro file with content that is expanded only with permission."""
 
     code = "MB914"

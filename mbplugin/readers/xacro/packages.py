@@ -17,7 +17,7 @@ from typing import Any
 from xml.dom import expatbuilder, minidom
 
 from mbplugin.errors import MbPluginError
-from mbplugin.model.scene import Defect, Document, Origin, Request, Scene
+from mbplugin.model import Defect, Document, Origin, Request, Scene
 from mbplugin.readers.paths import is_file, may_read, package_name, read_text, repository_of
 from mbplugin.readers.xacro.functions import Refused
 from mbplugin.readers.xml import parse_xml

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from mbplugin.analysis.uniqueness import joint_place
 from mbplugin.linter.rule import Applicability, Severity
-from mbplugin.model import ConstraintKind, CoordinateUnit, ReactionSource, ReactionUnit, Uniqueness
-from mbplugin.model.mechanism.kinematics import forward
+from mbplugin.model import ConstraintKind, CoordinateUnit, ReactionSource, ReactionUnit, Uniqueness, forward
 from mbplugin.report.documents.part import (
     Code,
     Count,

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import numpy as np
 from pydantic import Field
 
-from mbplugin.closing.drift import Drives, assumptions_of
+from mbplugin.choices import Format, LossKind
+from mbplugin.closing.drift import Closing, Drives, assumptions_of
 from mbplugin.comparison.models.alignment import DifferenceKind, NormalisedKind, StatedKind
 from mbplugin.joint_reactions.values import Mode
 from mbplugin.linter.rule import Severity
-from mbplugin.model import Format, LossKind
 from mbplugin.report.documents.motions import StancePart
 from mbplugin.report.documents.part import (
     Code,
@@ -31,13 +31,12 @@ from mbplugin.report.documents.part import (
 )
 
 if TYPE_CHECKING:
-    from mbplugin.closing.drift import Closing
     from mbplugin.comparison.models.alignment import Difference, ModelDiff
     from mbplugin.comparison.side_by_side import JointWrench, SideBySide
     from mbplugin.constraints.rank import ConstraintMatrix
     from mbplugin.linter import Settings
     from mbplugin.linter.rule import Rule as LintRule
-    from mbplugin.model.scene import Origin, Scene
+    from mbplugin.model import Origin, Scene
     from mbplugin.visualization.gui import Viewed
 
 _SixOrNull = Annotated[list[float | None], Field(min_length=6, max_length=6)]

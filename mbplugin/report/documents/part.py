@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema
 
-from mbplugin.model import NamedPlane
+from mbplugin.choices import NamedPlane
 from mbplugin.report import plain
 from mbplugin.report.documents import DocumentName
 
@@ -25,10 +25,9 @@ _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 _MODULES: dict[str, tuple[DocumentName, ...]] = {
     "lint": ("lint",),
     "models": ("matrix", "rule", "diff", "engines", "close", "view", "config"),
-    "motions": ("reactions", "simulate", "crosscheck"),
+    "motions": ("reactions", "simulate", "crosscheck", "modes"),
     "stopping": ("estop", "stop-table", "worst-stop", "sweep", "distance", "calibrate"),
     "installation": ("doctor", "init"),
-    "modes": ("modes",),
 }
 #: The models of input files.
 _INPUTS = {

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import create_model
 
-from mbplugin.model import (
+from mbplugin.choices import (
     CoordinateUnit,
     FailureKind,
     Moving,
@@ -18,7 +18,7 @@ from mbplugin.model import (
     StopCategory,
     StopMeasure,
 )
-from mbplugin.model.brake_law import BrakeLaw
+from mbplugin.model import BrakeLaw
 from mbplugin.report.documents.part import (
     ByName,
     Count,
@@ -35,20 +35,16 @@ from mbplugin.report.documents.part import (
 )
 from mbplugin.simulation.passing_marks import EventKind
 from mbplugin.stopping import ToleranceBound
-from mbplugin.stopping.calibration import LawName
-from mbplugin.stopping.outcome import StopOutcome
-from mbplugin.stopping.table import COLUMNS, Evidence
-from mbplugin.stopping.zones.distance import TermOrigin, TermUnit
+from mbplugin.stopping.calibration import Calibration, LawName, RepeatedStop
+from mbplugin.stopping.outcome import StopOutcome, StopReport
+from mbplugin.stopping.table import COLUMNS, Evidence, StoppingTable
+from mbplugin.stopping.zones.distance import Distance, TermOrigin, TermUnit
 
 if TYPE_CHECKING:
-    from mbplugin.stopping.calibration import Calibration, RepeatedStop
-    from mbplugin.stopping.outcome import StopReport
     from mbplugin.stopping.sweep import Swept
     from mbplugin.stopping.sweep.plan import SweepPlan
     from mbplugin.stopping.sweep.run import SweepReport
-    from mbplugin.stopping.table import StoppingTable
     from mbplugin.stopping.worst_search import WorstStops
-    from mbplugin.stopping.zones.distance import Distance
 
 
 #: Parts of a brake law that all documents have, including those of earlier releases.

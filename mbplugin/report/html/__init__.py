@@ -12,20 +12,9 @@ from importlib.resources import files
 from typing import Any
 
 from mbplugin.report import runs_summary
+from mbplugin.report.html import view
 from mbplugin.report.html.chapters import Chapter
 from mbplugin.report.html.chart import Html, element, joined, json_script, section
-from mbplugin.report.html.view import (
-    drawing_data,
-    film_data,
-    ghost_data,
-    grade,
-    interaction_panel,
-    path_bytes,
-    sentence,
-    stress_data,
-    verdict_section,
-    view_section,
-)
 from mbplugin.report.picture import picture
 from mbplugin.report.record import TERMS, Term, term_of
 from mbplugin.version import __version__
@@ -131,7 +120,10 @@ def _index(chapters: tuple[Chapter, ...]) -> Html:
     """Return the index: a line for each model with its verdict as a link to its chapter."""
     reports = [one.report for one in chapters if one.report is not None]
     lines = [
-        element("li", element("a", sentence(one) or one.title, href=f"#run-{k}", class_=f"mark {grade(one)}"))
+        element(
+            "li",
+            element("a", view.sentence(one) or one.title, href=f"#run-{k}", class_=f"mark {view.grade(one)}"),
+        )
         for k, one in enumerate(chapters)
     ]
     summary = element("p", runs_summary(reports), class_="lead") if len(reports) == len(chapters) else None
@@ -156,7 +148,7 @@ def _section(chapter: Chapter, about: str, module: str, name: str) -> Html | Non
 def _chapter(k: int, chapter: Chapter, count: int) -> Html:
     inner = joined(
         [
-            verdict_section(chapter),
+            view.verdict_section(chapter),
             _section(chapter, *_FIRST),
             _view(k, chapter),
             list(_sections(chapter)),
@@ -186,15 +178,15 @@ def _view(k: int, chapter: Chapter) -> Html | None:
         reactions=chapter.reactions,
         q=rest if motion is None else motion.q[0],
     )
-    data = drawing_data(seen)
-    data["film"] = {} if motion is None else film_data(motion)
+    data = view.drawing_data(seen)
+    data["film"] = {} if motion is None else view.film_data(motion)
     bar, data["swings"] = _swings(chapter, seen.radius)
     data["ghosts"] = _ghosts(chapter, data["swings"])
-    data["path"] = "" if chapter.stop is None else path_bytes(chapter.stop.tool.path)
+    data["path"] = "" if chapter.stop is None else view.path_bytes(chapter.stop.tool.path)
     data["stresses"] = _stresses(chapter)
     data["moves"], data["load"] = _interactive(chapter, seen.radius)
     identifier = f"drawing-{k}"
-    frame = view_section(
+    frame = view.view_section(
         seen,
         identifier,
         film=bool(data["film"]),
@@ -204,7 +196,7 @@ def _view(k: int, chapter: Chapter) -> Html | None:
     )
     # pages without reactions do not mention loads
     shown = chapter.moving is None and (chapter.reactions is not None or chapter.report is not None)
-    panel = interaction_panel(data["moves"], data["load"], _why_no_load(chapter) if shown else "")
+    panel = view.interaction_panel(data["moves"], data["load"], _why_no_load(chapter) if shown else "")
     return joined([frame, panel, json_script(identifier, data)])
 
 
@@ -236,14 +228,14 @@ def _swings(chapter: Chapter, radius: float) -> tuple[Html | None, dict[str, Any
 def _ghosts(chapter: Chapter, swings: dict[str, Any]) -> list[dict[str, Any]]:
     if chapter.modes is not None and swings:
         # the viewer places both at the extremes of the chosen mode
-        rest = ghost_data(chapter.modes.mechanism, "extreme", chapter.modes.equilibrium.q)
+        rest = view.ghost_data(chapter.modes.mechanism, "extreme", chapter.modes.equilibrium.q)
         return [rest, rest]
     if chapter.stop is None:
         return []
     stop = chapter.stop
     return [
-        ghost_data(stop.trajectory.mechanism, "naive", stop.naive.q),
-        ghost_data(stop.trajectory.mechanism, "signal", stop.trajectory.q[0]),
+        view.ghost_data(stop.trajectory.mechanism, "naive", stop.naive.q),
+        view.ghost_data(stop.trajectory.mechanism, "signal", stop.trajectory.q[0]),
     ]
 
 
@@ -252,7 +244,7 @@ def _stresses(chapter: Chapter) -> list[dict[str, Any]]:
     if analysis is None:
         return []
     ends = {c.name: (c.body_a, c.body_b) for c in analysis.constraints}
-    return [stress_data(stress.constraints, ends) for stress in analysis.self_stresses]
+    return [view.stress_data(stress.constraints, ends) for stress in analysis.self_stresses]
 
 
 # The terms of a page: table heads and labels that are terms link to their definitions at the end.

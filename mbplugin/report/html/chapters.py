@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mbplugin.model.brake_law import SI, Units
-from mbplugin.model.brakes import with_coordinates
-from mbplugin.model.mechanism import base_sentence, held_sentence
+from mbplugin.model import SI, Mechanism, Scene, Units, base_sentence, held_sentence, with_coordinates
 from mbplugin.phrases import Assumption
 from mbplugin.readers import sources_of
 from mbplugin.readers.standing import stance_sentence, taken_in
-from mbplugin.report.record import judged, reactions_at_rest, record_of
+from mbplugin.report.record import Record, judged, reactions_at_rest, record_of
 from mbplugin.stopping.scenario import NO_EFFORT_LIMITS, NO_TOOL, EffortLimits, ToolChoice, brakes_of_effort
 
 if TYPE_CHECKING:
@@ -23,10 +21,7 @@ if TYPE_CHECKING:
     from mbplugin.comparison.side_by_side import SideBySide
     from mbplugin.joint_reactions.values import Reactions
     from mbplugin.linter.run import Report
-    from mbplugin.model.mechanism import Mechanism
-    from mbplugin.model.scene import Scene
     from mbplugin.report.against import Comparison
-    from mbplugin.report.record import Record
     from mbplugin.simulation.equilibrium import Linearization
     from mbplugin.simulation.trajectory.trajectory import Trajectory
     from mbplugin.stopping.calibration import Calibration

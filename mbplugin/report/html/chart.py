@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from mbplugin.model.spatial import Array
+from mbplugin.model import Array
 from mbplugin.phrases import visible
 from mbplugin.report import ROUNDING, plain
 

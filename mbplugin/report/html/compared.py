@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from mbplugin.comparison.agreement import Agreement, Row
     from mbplugin.comparison.models.alignment import Difference, ModelDiff
     from mbplugin.comparison.side_by_side import JointWrench
-    from mbplugin.model.scene import Origin
+    from mbplugin.model import Origin
 
 
 _HEADS = ("quantity", "of", "deviation", "bound", "unit", "error at each step", "orders", "at [s]", "verdict")

@@ -15,8 +15,7 @@ from mbplugin.constraints.rank import View, sample_poses
 from mbplugin.constraints.rows import plane_columns
 from mbplugin.errors import MbPluginError
 from mbplugin.joint_reactions.run import LoadResponse, load_response
-from mbplugin.model.mechanism import WORLD
-from mbplugin.model.mechanism.kinematics import forward, rate_units, rigid_groups
+from mbplugin.model import WORLD, Mechanism, forward, rate_units, rigid_groups
 from mbplugin.model.spatial import AnyArray, Array, Pose, quaternions_from_rotations
 from mbplugin.report.html.view import base64_of
 from mbplugin.simulation.manifold import Manifold, SampledPath, Slider
@@ -24,7 +23,6 @@ from mbplugin.simulation.manifold import Manifold, SampledPath, Slider
 if TYPE_CHECKING:
     from mbplugin.analysis import Analysis
     from mbplugin.joint_reactions.values import Reactions
-    from mbplugin.model.mechanism import Mechanism
 
 #: Maximum count of numbers in the load maps of all poses of a page.
 _NUMBERS = 120_000

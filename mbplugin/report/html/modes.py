@@ -10,9 +10,7 @@ from typing import Any
 import numpy as np
 
 from mbplugin.errors import CannotClose
-from mbplugin.model.mechanism import Mechanism
-from mbplugin.model.mechanism.kinematics import forward, rate_units
-from mbplugin.model.spatial import Array
+from mbplugin.model import Array, Mechanism, forward, rate_units
 from mbplugin.phrases import counted, listed
 from mbplugin.report.html.chapters import Chapter
 from mbplugin.report.html.chart import Html, choice, element, section, table, unshown

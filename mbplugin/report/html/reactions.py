@@ -9,32 +9,11 @@ from mbplugin.analysis.uniqueness import ConstraintVerdict, SelfStress
 from mbplugin.joint_reactions.misfit import LoopMisfits
 from mbplugin.joint_reactions.misfit_response import MisfitEffect
 from mbplugin.joint_reactions.values import ComponentReaction, ConstraintReaction, Reactions
-from mbplugin.model.mechanism.identity import freedom_of
-from mbplugin.model.spatial import COMPONENTS, units_of
+from mbplugin.model import COMPONENTS, freedom_of, units_of
 from mbplugin.phrases import counted, listed, number
+from mbplugin.report import record
 from mbplugin.report.html.chapters import Chapter
 from mbplugin.report.html.chart import Child, Html, choice, element, section, table, unshown
-from mbplugin.report.record import (
-    ACTUATOR_TITLE,
-    BUDGET_TITLE,
-    DEVIATIONS_TITLE,
-    ENVELOPE_HEADS,
-    bounds_legend,
-    budget_words,
-    consequence_words,
-    deviation_rows,
-    envelope_cells,
-    envelope_legend,
-    envelope_title,
-    interval_words,
-    lacking_words,
-    load_words,
-    open_words,
-    rounding_words,
-    share_words,
-    source_words,
-    standing_words,
-)
 from mbplugin.report.text.reactions import family_title, relation_words, undetermined
 
 #: Maximum number of rows shown; all are in the JSON.
@@ -82,7 +61,7 @@ def _verdict(one: ConstraintVerdict) -> Sequence[Child]:
     non_unique = " ".join(c.name for c in one.components if c.unique is False)
     between = [choice(one.body_a, "body"), " – ", choice(one.body_b, "body")]
     badge = element("span", one.reaction, class_=f"badge {one.reaction}")
-    in_space = "" if one.unique else open_words(one.open_force, one.open_moment)
+    in_space = "" if one.unique else record.open_words(one.open_force, one.open_moment)
     made = one.type.replace("_", " ")
     return choice(one.name, "joint"), badge, one.kind, made, between, non_unique, in_space
 
@@ -104,7 +83,7 @@ def reactions_section(chapter: Chapter) -> Html | None:
         table(("drive, wheel, coupling or contact", "component", "value"), others[:_MOST])
         if others
         else None,
-        [element("p", f"Contacts: {words}.") for words in standing_words(result)],
+        [element("p", f"Contacts: {words}.") for words in record.standing_words(result)],
         list(_tolerances(result)),
         list(_envelope(result)),
         list(_actuation(result)),
@@ -121,13 +100,13 @@ def _envelope(result: Reactions) -> Iterator[Html]:
     """Yield the largest loads along the motion, if requested."""
     if (found := result.envelope) is None:
         return
-    title = f"Largest loads of {envelope_title(found)}; the wrenches above are those of the first"
+    title = f"Largest loads of {record.envelope_title(found)}; the wrenches above are those of the first"
     rows = [
-        [choice(load.joint, "joint"), load.name or load.kind, *envelope_cells(load)]
+        [choice(load.joint, "joint"), load.name or load.kind, *record.envelope_cells(load)]
         for load in found.loads[:_MOST]
     ]
-    yield table(("joint", "load", *ENVELOPE_HEADS), rows, caption=title)
-    yield element("p", f"{'; '.join(envelope_legend(found))}.", class_="fine")
+    yield table(("joint", "load", *record.ENVELOPE_HEADS), rows, caption=title)
+    yield element("p", f"{'; '.join(record.envelope_legend(found))}.", class_="fine")
 
 
 def _actuation(result: Reactions) -> Iterator[Html]:
@@ -142,9 +121,9 @@ def _actuation(result: Reactions) -> Iterator[Html]:
         ]
         for force in found.forces
     ]
-    yield element("p", f"{ACTUATOR_TITLE}.")
+    yield element("p", f"{record.ACTUATOR_TITLE}.")
     yield table(("actuator", "force", "determined"), rows[:_MOST])
-    words = list(share_words(found))
+    words = list(record.share_words(found))
     if words:
         yield element("p", f"The motion stays the same with any more of: {'; '.join(words)}.", class_="fine")
 
@@ -152,12 +131,14 @@ def _actuation(result: Reactions) -> Iterator[Html]:
 def _tolerances(result: Reactions) -> Iterator[Html]:
     """Yield the load deviations due to stated tolerances, and the misfits that stated limits allow."""
     if result.misfit_sigma:
-        yield table(("component", "deviation"), deviation_rows(result)[:_MOST], caption=DEVIATIONS_TITLE)
+        yield table(
+            ("component", "deviation"), record.deviation_rows(result)[:_MOST], caption=record.DEVIATIONS_TITLE
+        )
     if result.limits:
-        sentences = [budget_words(one) for one in result.budget[:_MOST]] or [
+        sentences = [record.budget_words(one) for one in result.budget[:_MOST]] or [
             "No misfit loads a limited joint."
         ]
-        yield element("h3", BUDGET_TITLE)
+        yield element("h3", record.BUDGET_TITLE)
         yield element("ul", [element("li", one) for one in sentences])
 
 
@@ -188,7 +169,7 @@ def _row(constraint: ConstraintReaction) -> Html:
 
 def _value(component: ComponentReaction) -> Html | str:
     if component.value is None:
-        return element("span", interval_words(component) or "?", class_="open")
+        return element("span", record.interval_words(component) or "?", class_="open")
     text = f"{component.value:.4g}{_MARKS.get(component.source or '', '')}"
     return text if component.unique else element("span", text, class_="open")
 
@@ -210,8 +191,10 @@ def _others(result: Reactions) -> Iterator[list[Child]]:
 def _legend(result: Reactions) -> Iterator[str]:
     sources = {component.source for c in result.constraints for component in c.components}
     yield from (words for source, words in _WORDS.items() if source in sources)
-    yield from bounds_legend(result)
-    if any(c.value is None and not interval_words(c) for one in result.constraints for c in one.components):
+    yield from record.bounds_legend(result)
+    if any(
+        c.value is None and not record.interval_words(c) for one in result.constraints for c in one.components
+    ):
         yield f"? {undetermined(result)}"
     if result.estimated:
         bodies = counted(len({e.body for e in result.estimated}), "body", "bodies")
@@ -227,10 +210,12 @@ def misfits_section(chapter: Chapter) -> Html | None:
         return None
     return section(
         "What a misfit costs",
-        element("p", rounding_words(rounding)) if (rounding := chapter.report.rounding) is not None else None,
+        element("p", record.rounding_words(rounding))
+        if (rounding := chapter.report.rounding) is not None
+        else None,
         [_loop(loop) for loop in chapter.report.misfits],
         element("h3", "What the remedies do to that"),
-        element("ul", [element("li", sentence) for sentence in consequence_words(chapter.report)]),
+        element("ul", [element("li", sentence) for sentence in record.consequence_words(chapter.report)]),
         lead="Loads that a misfit of 0.1 mm or 1 mrad causes by itself, the largest first.",
         folded=counted(len(chapter.report.misfits), "loop"),
     )
@@ -250,8 +235,8 @@ def _loop(loop: LoopMisfits) -> Html:
 def _misfits_row(effect: MisfitEffect) -> tuple[Child, ...]:
     place = (str(effect.step), choice(effect.constraint, "joint"), effect.component)
     if effect.infinite:
-        return (*place, "no compliance limits them", f"missing: {lacking_words(effect)}")
-    return (*place, load_words(effect), source_words(effect))
+        return (*place, "no compliance limits them", f"missing: {record.lacking_words(effect)}")
+    return (*place, record.load_words(effect), record.source_words(effect))
 
 
 # Self-stresses, selectable for the 3D view, and remedies.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from mbplugin.model.brake_law import Units, said_in
+from mbplugin.model import Units, said_in
 from mbplugin.phrases import counted
 from mbplugin.report import ROUNDING
 from mbplugin.report.html.chapters import Chapter
@@ -22,6 +22,7 @@ from mbplugin.report.html.chart import (
     ticks,
 )
 from mbplugin.report.html.stopping_table import command_details, compared_charts
+from mbplugin.report.text import stopping
 from mbplugin.report.text.stop import (
     axis_cells,
     energy_rows,
@@ -32,29 +33,6 @@ from mbplugin.report.text.stop import (
     peak_cells,
     shared_sentence,
     tool_sentences,
-)
-from mbplugin.report.text.stopping import (
-    BOUND_HEADS,
-    FAILURE_HEADS,
-    PARAMETER_HEADS,
-    QUANTILE_HEADS,
-    ROW_HEADS,
-    WORST_HEADS,
-    bound_rows,
-    bound_sentences,
-    calibration_facts,
-    failure_cells,
-    failure_name,
-    joint_notes,
-    joint_title,
-    outcome_sentences,
-    parameter_cells,
-    quantile_rows,
-    row_cells,
-    row_name,
-    tool_words,
-    worst_cells,
-    worst_start,
 )
 from mbplugin.stopping.outcome import OUTCOME_WORDS, JointStop, StopReport
 from mbplugin.stopping.worst_search import FailedBrake, WorstStop, WorstStops
@@ -252,12 +230,12 @@ def _search(worst: WorstStops, known: Sequence[str], units: Units) -> list[Child
     assumed = said_in(worst.only_here(known), units)
     return [
         table(
-            ("worst stop", *WORST_HEADS, element("span", "again", class_="again")),
+            ("worst stop", *stopping.WORST_HEADS, element("span", "again", class_="again")),
             [row for one in worst.found for row in _worst_stops_row(one, length)],
         ),
         table(
-            ("these stops again", *FAILURE_HEADS),
-            [(failure_name(one), *_failure(one, length)) for one in worst.failed],
+            ("these stops again", *stopping.FAILURE_HEADS),
+            [(stopping.failure_name(one), *_failure(one, length)) for one in worst.failed],
         )
         if worst.failed
         else None,
@@ -276,7 +254,7 @@ def _search_sentence(worst: WorstStops) -> str:
 
 def _failure(one: FailedBrake, length: str) -> list[Child]:
     """Return the cells of a stop with a failing brake; its outcome is red unless it ends at rest."""
-    said, *rest = failure_cells(one, length)
+    said, *rest = stopping.failure_cells(one, length)
     return [said if one.outcome == "stopped" else element("span", said, class_="badge bad"), *rest]
 
 
@@ -284,9 +262,9 @@ def _worst_stops_row(one: WorstStop, length: str) -> Iterator[Html]:
     """Yield the row of a worst stop, and below it a row with its start."""
     class_ = None if one.outcome == "stopped" else "bad"
     name = one.name if one.outcome == "stopped" else f"{one.name}: {OUTCOME_WORDS[one.outcome]}"
-    cells = (name, *worst_cells(one, length), command_details(one.command))
+    cells = (name, *stopping.worst_cells(one, length), command_details(one.command))
     yield element("tr", [data_cell(cell) for cell in cells], class_=class_)
-    start = element("td", f"from {worst_start(one)}", colspan=len(cells), class_="below")
+    start = element("td", f"from {stopping.worst_start(one)}", colspan=len(cells), class_="below")
     yield element("tr", start, class_=class_)
 
 
@@ -303,7 +281,8 @@ def calibration_section(chapter: Chapter) -> Html | None:
     return section(
         "Brakes and ramps from measured stops",
         element(
-            "ul", [element("li", one) for one in (*filter(None, [made.advice]), *calibration_facts(made))]
+            "ul",
+            [element("li", one) for one in (*filter(None, [made.advice]), *stopping.calibration_facts(made))],
         ),
         element("div", charts, class_="charts four"),
         [_joint(joint, made, chapter.units) for joint in made.joints],
@@ -314,23 +293,23 @@ def calibration_section(chapter: Chapter) -> Html | None:
 
 
 def _joint(joint: FittedJoint, made: Calibration, units: Units) -> Html:
-    parameters = [(name, *parameter_cells(one, units)) for name, one in joint.parameters.items()]
+    parameters = [(name, *stopping.parameter_cells(one, units)) for name, one in joint.parameters.items()]
     return joined(
         [
-            element("h3", joint_title(joint)),
-            table(("parameter", *PARAMETER_HEADS), parameters),
+            element("h3", stopping.joint_title(joint)),
+            table(("parameter", *stopping.PARAMETER_HEADS), parameters),
             table(
-                ("line", *ROW_HEADS),
+                ("line", *stopping.ROW_HEADS),
                 [_calibration_row(row, units) for row in made.rows_of(joint)],
                 numbers=range(8),
             ),
-            element("ul", [element("li", note) for note in joint_notes(joint, made, units)]),
+            element("ul", [element("li", note) for note in stopping.joint_notes(joint, made, units)]),
         ]
     )
 
 
 def _calibration_row(row: CalibratedRow, units: Units) -> Html:
-    cells = (row_name(row), *row_cells(row, units))
+    cells = (stopping.row_name(row), *stopping.row_cells(row, units))
     return element(
         "tr", [element("td", cell, class_="n") for cell in cells], class_="warn" if row.unexplained else None
     )
@@ -345,16 +324,18 @@ def sweep_section(chapter: Chapter) -> Html | None:
     if made is None:
         return None
     scenario, units = made.plan.scenario, chapter.units
-    bounds = bound_rows(made, units)
+    bounds = stopping.bound_rows(made, units)
     return section(
         "Sweep of stops",
-        element("ul", [element("li", one) for one in outcome_sentences(made.report)]),
+        element("ul", [element("li", one) for one in stopping.outcome_sentences(made.report)]),
         table(
-            ("of those that stopped", *QUANTILE_HEADS),
-            [(name, *row) for name, row in quantile_rows(made, units)],
+            ("of those that stopped", *stopping.QUANTILE_HEADS),
+            [(name, *row) for name, row in stopping.quantile_rows(made, units)],
         ),
-        table(("tolerance bounds", *BOUND_HEADS), [(name, *row) for name, row in bounds]) if bounds else None,
-        element("ul", [element("li", one) for one in bound_sentences(made)]),
+        table(("tolerance bounds", *stopping.BOUND_HEADS), [(name, *row) for name, row in bounds])
+        if bounds
+        else None,
+        element("ul", [element("li", one) for one in stopping.bound_sentences(made)]),
         element("p", f"All stops are in {made.folder}."),
         element("h3", "Assumptions and notes"),
         element(
@@ -379,7 +360,7 @@ def distance_section(chapter: Chapter) -> Html | None:
         return None
     terms = [(t.symbol, f"{t.value:.4f}", t.unit, t.meaning, t.source) for t in made.terms]
     choice = made.tool_choice
-    tool = [element("td", cell) for cell in ("tool", "", "", *tool_words(choice))]
+    tool = [element("td", cell) for cell in ("tool", "", "", *stopping.tool_words(choice))]
     rows: list[Sequence[str] | Html] = [*terms]
     if choice.body:
         rows.append(element("tr", tool, class_="warn" if choice.reason else None))

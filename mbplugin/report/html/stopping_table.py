@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbplugin.model.brake_law import Units
-from mbplugin.model.spatial import Array
+from mbplugin.model import Array, Units
 from mbplugin.phrases import counted
 from mbplugin.report.html.chapters import Chapter
 from mbplugin.report.html.chart import (
@@ -28,15 +27,7 @@ from mbplugin.report.html.chart import (
     ticks,
 )
 from mbplugin.report.html.view import signature_lines
-from mbplugin.report.text.stopping import (
-    MEASURED_TITLE,
-    ROW_HEADS,
-    evidence_sentence,
-    measured_name,
-    row_cells,
-    summary_cells,
-    summary_heads,
-)
+from mbplugin.report.text import stopping
 from mbplugin.stopping.table import (
     HTML_CELLS,
     Cell,
@@ -77,7 +68,7 @@ def first_page_section(chapter: Chapter) -> Html | None:
         "section",
         element("h2", "Longest stops"),
         table(
-            ("axis", *summary_heads(chapter.units), "brake or ramp"),
+            ("axis", *stopping.summary_heads(chapter.units), "brake or ramp"),
             [
                 element(
                     "tr",
@@ -85,7 +76,7 @@ def first_page_section(chapter: Chapter) -> Html | None:
                     [element("td", cell, class_="n") for cell in numbers],
                     element("td", evidence),
                 )
-                for name, (*numbers, evidence) in summary_cells(rows)
+                for name, (*numbers, evidence) in stopping.summary_cells(rows)
             ],
             numbers=range(1, 8),
         ),
@@ -108,7 +99,7 @@ def _facts(chapter: Chapter, made: StoppingTable) -> Iterator[tuple[str, str]]:
     yield "payload", f"up to {heaviest:g} kg" if heaviest else "none is stated"
     if made.form is not None:
         yield "form", made.form
-    yield "evidence", evidence_sentence(made)
+    yield "evidence", stopping.evidence_sentence(made)
     for sentence in filter(None, (made.bound_sentence, made.equal_loads)):
         yield "", sentence
     if made.measured is not None:
@@ -326,20 +317,23 @@ def _measured(beside: MeasuredStops, units: Units) -> Html:
     rows = [
         element(
             "tr",
-            [element("td", cell, class_="n") for cell in (measured_name(row), *row_cells(row, units))],
+            [
+                element("td", cell, class_="n")
+                for cell in (stopping.measured_name(row), *stopping.row_cells(row, units))
+            ],
             class_="bad" if not row.covered else "warn" if row.far else None,
         )
         for row in beside.rows
     ]
     return joined(
         [
-            element("h3", MEASURED_TITLE),
+            element("h3", stopping.MEASURED_TITLE),
             element("p", beside.sentence),
             element("p", str(beside.source), class_="fine"),
             element(
                 "div", [figure(chart) for chart in compared_charts(beside.rows, units)], class_="charts four"
             ),
-            table(("line", *ROW_HEADS), rows, numbers=range(8)),
+            table(("line", *stopping.ROW_HEADS), rows, numbers=range(8)),
         ]
     )
 

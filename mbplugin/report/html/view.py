@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from mbplugin.model.brake_law import said_in
-from mbplugin.model.mechanism import WORLD
-from mbplugin.model.mechanism.kinematics import BodyPoses, coordinate_units, forward, rate_units
+from mbplugin.model import WORLD, BodyPoses, Mechanism, coordinate_units, forward, rate_units, said_in
 from mbplugin.model.spatial import COMPONENTS, Array, Pose, quaternion_from_rotation
 from mbplugin.phrases import counted, joined_by_words
 from mbplugin.report import findings_summary, shown
@@ -50,10 +48,6 @@ from mbplugin.report.text.stopping import table_verdict
 from mbplugin.simulation.trajectory.resampling import drawn
 from mbplugin.simulation.trajectory.trajectory import Trajectory
 from mbplugin.stopping.scenario import assumed_brakes
-
-if TYPE_CHECKING:
-    from mbplugin.model.mechanism import Mechanism
-
 
 #: Maximum number of notes below the view that are not folded.
 _MOST = 2

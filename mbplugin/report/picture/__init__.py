@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from mbplugin.model.mechanism import WORLD, Mechanism
-from mbplugin.model.mechanism.kinematics import BodyPoses, forward, rigid_groups
-from mbplugin.model.scene import Scene
+from mbplugin.model import WORLD, BodyPoses, Mechanism, Scene, as_scene, forward, rigid_groups
 from mbplugin.model.spatial import COMPONENTS, ROTATION, TRANSLATION, Array
 from mbplugin.phrases import listed
 from mbplugin.report.picture.bodies import (
@@ -309,8 +307,6 @@ def picture(
         if q is None and source is not None:
             q = source.q
     if q is None:
-        from mbplugin.model.scene import as_scene
-
         q = as_scene(model).state.q
     poses = forward(mech, q)
     parts, notes = shown_parts(model) if isinstance(model, Scene) else ({}, ())

@@ -10,19 +10,8 @@ from math import sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from mbplugin.model.brake_law import LARGEST
+from mbplugin.model import LARGEST, BodyPoses, Pair, Request, Scene, Shape, rigid_groups, solids
 from mbplugin.model.mechanism import WORLD, KnifeEdge, Mechanism, Pfaffian, Rolling
-from mbplugin.model.mechanism.kinematics import BodyPoses, rigid_groups
-from mbplugin.model.mechanism.pair import Pair
-from mbplugin.model.scene import Request, Scene, Shape
-from mbplugin.model.solids import (
-    Triangles,
-    box_triangles,
-    capsule_triangles,
-    cone_triangles,
-    cylinder_triangles,
-    unit_ball,
-)
 from mbplugin.model.spatial import AnyArray, Array, Pose, align_z, make_read_only
 from mbplugin.readers.meshes import UnusableMesh, mesh_path, read_triangles
 
@@ -126,7 +115,7 @@ def _read(path: str, name: str, scale: tuple[float, ...], most: int) -> tuple[Me
     return _scaled_mesh(f"mesh {name!r}", vertices, faces, scale, most)
 
 
-def _merged(vertices: Array, faces: NDArray[np.int64]) -> Triangles:
+def _merged(vertices: Array, faces: NDArray[np.int64]) -> solids.Triangles:
     """Return ``vertices`` (n, 3) with those at the same point as one, and the triangles ``faces`` (m, 3) of these.
 
     A file of single triangles, such as STL, has each vertex several times.
@@ -160,13 +149,13 @@ def _scaled_mesh(
 
 def box(x: float, y: float, z: float) -> Mesh:
     """Return a box centred at the origin, edges in m."""
-    return Mesh(*box_triangles(x, y, z))
+    return Mesh(*solids.box_triangles(x, y, z))
 
 
 @lru_cache(maxsize=64)
 def ball(radius: float) -> Mesh:
     """Return a ball centred at the origin, radius in m; equal balls are the same object."""
-    vertices, faces = unit_ball(2)
+    vertices, faces = solids.unit_ball(2)
     return Mesh(vertices * radius, faces)
 
 
@@ -178,7 +167,7 @@ def cylinder(radius: float, length: float, sides: int = _SOLIDS_SIDES) -> Mesh:
 
 @lru_cache(maxsize=8)
 def _unit_cylinder(sides: int) -> Mesh:
-    return Mesh(*cylinder_triangles(1.0, 1.0, sides))
+    return Mesh(*solids.cylinder_triangles(1.0, 1.0, sides))
 
 
 def capsule(radius: float, length: float) -> Mesh:
@@ -192,7 +181,7 @@ def capsule(radius: float, length: float) -> Mesh:
 
 @lru_cache(maxsize=1)
 def _unit_capsule() -> Mesh:
-    return Mesh(*capsule_triangles(1.0, 1.0, _SOLIDS_SIDES, _RINGS))
+    return Mesh(*solids.capsule_triangles(1.0, 1.0, _SOLIDS_SIDES, _RINGS))
 
 
 def bar(start: Array, end: Array, radius: float, sides: int = _SOLIDS_SIDES) -> Mesh:
@@ -207,7 +196,7 @@ def arrow(vector: Array, radius: float, heads: int = 1) -> Mesh:
     length = float(np.linalg.norm(vector))
     head = min(5.0 * radius, 0.5 * length / heads)
     tips = [length - k * head for k in range(heads, 0, -1)]
-    cone = Mesh(*cone_triangles(0.5 * head, head, _SOLIDS_SIDES))
+    cone = Mesh(*solids.cone_triangles(0.5 * head, head, _SOLIDS_SIDES))
     parts = [moved(cone, Pose(np.eye(3), np.array([0.0, 0.0, tip]))) for tip in tips]
     parts.append(bar(np.zeros(3), np.array([0.0, 0.0, tips[0]]), radius))
     return moved(merged(parts), Pose(align_z(vector), np.zeros(3)))

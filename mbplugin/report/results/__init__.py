@@ -15,13 +15,13 @@ from mbplugin.csv_tables import csv_text
 from mbplugin.errors import BadUsage, MissingDependency
 from mbplugin.files import replacing
 from mbplugin.linter.run import Report
-from mbplugin.model.scene import Scene, State
+from mbplugin.model import Scene, State
 from mbplugin.phrases import cut_short, number
 from mbplugin.rendering import Result, format_of
 from mbplugin.report import plain, serialized, shown
 from mbplugin.report.documents.part import dumps
 from mbplugin.report.html.chart import Html, element, joined
-from mbplugin.report.text import Line, table_lines, wrapped
+from mbplugin.report.text import Line, plain_text, table_lines, wrapped
 
 if TYPE_CHECKING:
     import pandas
@@ -323,7 +323,6 @@ def text_of(result: object, kind: Literal["text", "json", "html"]) -> str:
 
         return page(result, how)
     from mbplugin.report.results import fact_lines
-    from mbplugin.report.text import plain_text
 
     lines = how.lines(result, WIDTH) if how.lines else fact_lines(repr(result), how.rows(result), WIDTH)
     return plain_text(lines).rstrip("\n")

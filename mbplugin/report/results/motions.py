@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbplugin.model.spatial import COMPONENTS
-from mbplugin.report.results import Presentation, bars, grid
+from mbplugin.model import COMPONENTS
+from mbplugin.report.results import Presentation, bars, grid, head_lines
 from mbplugin.stopping.sweep.run import QUANTILES
 
 if TYPE_CHECKING:
@@ -188,7 +188,6 @@ def _misfit_rows(response: MisfitResponse) -> list[dict[str, Any]]:
 
 def _misfit_lines(response: MisfitResponse, width: int) -> Iterator[Line]:
     from mbplugin.report.record import loop_words
-    from mbplugin.report.results import head_lines
     from mbplugin.report.text import Line, wrapped
 
     yield from head_lines(repr(response), width)
@@ -301,7 +300,7 @@ def _mode_rows(found: Linearization) -> list[dict[str, object]]:
 
 
 def _mode_document(found: Linearization) -> dict[str, Any]:
-    from mbplugin.report.documents.modes import modes_document
+    from mbplugin.report.documents.motions import modes_document
 
     return modes_document(found, ())
 

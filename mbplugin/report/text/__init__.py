@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from mbplugin.phrases import Assumption, visible
+from mbplugin.phrases import Assumption, dataclass, visible
 
 if TYPE_CHECKING:
     from mbplugin.simulation.passing_marks import Event

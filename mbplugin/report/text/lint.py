@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import os
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Literal
 
-from mbplugin.analysis.remedies import at_singular_pose, no_remedy
+from mbplugin.analysis.remedies import Change, Remedy, at_singular_pose, no_remedy
 from mbplugin.linter.overview import Freedoms, Kind, Overview, Place, freedoms_of, overview_of, verdict_of
 from mbplugin.phrases import counted, cut_short, listed, visible
 from mbplugin.report import findings_summary, ignored_lines, runs_summary
@@ -17,7 +19,6 @@ from mbplugin.report.text import MOST_NAMES, PLAIN_WIDTH, Line, plain_text, wrap
 
 if TYPE_CHECKING:
     from mbplugin.analysis import Analysis
-    from mbplugin.analysis.remedies import Change, Remedy
     from mbplugin.linter.rule import Finding
     from mbplugin.linter.run import Report
 
@@ -143,9 +144,17 @@ def freedoms_sentence(freedoms: Freedoms) -> str:
 
 def relative_path(file: str) -> str:
     """Return an absolute path relative to the working directory if it lies below; others unchanged."""
-    with contextlib.suppress(ValueError, OSError):
+    with contextlib.suppress(OSError):
+        return _below(file, os.getcwd())  # noqa: PTH109
+    return file
+
+
+@lru_cache(maxsize=1000)
+def _below(file: str, folder: str) -> str:
+    """Return an absolute path relative to a folder if it lies below; others unchanged."""
+    with contextlib.suppress(ValueError):
         if Path(file).is_absolute():
-            return str(Path(file).relative_to(Path.cwd()))
+            return str(Path(file).relative_to(folder))
     return file
 
 

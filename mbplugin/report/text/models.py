@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mbplugin.model.brake_law import SI, Units
-from mbplugin.model.mechanism import base_sentence, held_sentence
-from mbplugin.model.mechanism.kinematics import coordinate_units
+from mbplugin.model import SI, Units, base_sentence, coordinate_units, held_sentence
 from mbplugin.phrases import Assumption, counted, joined_by_words, listed
 from mbplugin.readers.standing import stance_sentence
 from mbplugin.report import ROUNDING, shown

@@ -7,33 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mbplugin.model.brake_law import SI, Units
+from mbplugin.model import COMPONENTS, SI, Units, coordinate_units, freedom_of, units_of
 from mbplugin.model.brakes import idle_sentence
 from mbplugin.model.mechanism import base_sentence, floating_sentence, held_sentence
-from mbplugin.model.mechanism.identity import freedom_of
-from mbplugin.model.mechanism.kinematics import coordinate_units
-from mbplugin.model.spatial import COMPONENTS, units_of
 from mbplugin.phrases import counted, joined_by_words, listed
 from mbplugin.readers.standing import stance_sentence
-from mbplugin.report import largest_of, shown
-from mbplugin.report.record import (
-    ACTUATOR_TITLE,
-    BUDGET_TITLE,
-    DEVIATIONS_TITLE,
-    ENVELOPE_HEADS,
-    SHARED,
-    bounds_legend,
-    budget_words,
-    deviation_rows,
-    envelope_cells,
-    envelope_legend,
-    envelope_title,
-    interval_words,
-    open_words,
-    share_words,
-    standing_words,
-    vector_words,
-)
+from mbplugin.report import largest_of, record, shown
 from mbplugin.report.text import (
     COMPONENT_NAMES,
     MOST,
@@ -102,7 +81,7 @@ def reactions_lines(
     yield from _others(result, width)
     legend = _legend(result, axes)
     yield from (Line(text) for sentence in legend for text in wrapped(sentence, width, "  ", "    "))
-    yield from sentences_under("Contacts", [*standing_words(result)], width)
+    yield from sentences_under("Contacts", [*record.standing_words(result)], width)
     yield from open_lines(result, width)
     if frames:
         yield from frame_lines(result, width)
@@ -136,7 +115,7 @@ def _cell(constraint: ConstraintReaction, name: str) -> str:
 
 def _value(component: ComponentReaction) -> str:
     if component.value is None:
-        return (interval_words(component) or OPEN) + " "
+        return (record.interval_words(component) or OPEN) + " "
     return f"{component.value:.6g}{MARKS[component.source]}"
 
 
@@ -172,9 +151,9 @@ def _legend(result: Reactions, axes: str) -> Iterator[str]:
         yield f"{MARKS['stated']} not determined by the rigid model; by the stated stiffness"
     if "estimated" in sources:
         yield f"{MARKS['estimated']} not determined by the rigid model; computed with estimated stiffness (below)"
-    yield from bounds_legend(result)
+    yield from record.bounds_legend(result)
     if any(
-        c.value is None and not interval_words(c) for one in result.constraints for c in one.components
+        c.value is None and not record.interval_words(c) for one in result.constraints for c in one.components
     ) or (axes == "world" and None in sources):
         yield f"{OPEN} {undetermined(result)}"
 
@@ -210,15 +189,18 @@ def _actuation(result: Reactions, width: int) -> Iterator[Line]:
     if (found := result.actuation) is None:
         return
     yield Line()
-    yield Line(ACTUATOR_TITLE, TITLE)
+    yield Line(record.ACTUATOR_TITLE, TITLE)
     cells = [
-        (one.joint, (f"{one.value:.6g}{' ' if one.unique else SHARED}", one.unit)) for one in found.forces
+        (one.joint, (f"{one.value:.6g}{' ' if one.unique else record.SHARED}", one.unit))
+        for one in found.forces
     ]
     yield from grid_lines("", ("",), cells, width)
     if found.free:
-        text = f"{SHARED} of least norm; the motion stays the same with any more in {listed(found.free)}:"
+        text = (
+            f"{record.SHARED} of least norm; the motion stays the same with any more in {listed(found.free)}:"
+        )
         yield from (Line(line) for line in wrapped(text, width, "  ", "    "))
-    for text in share_words(found):
+    for text in record.share_words(found):
         yield from (Line(line) for line in wrapped(text, width, "    ", "      "))
 
 
@@ -230,12 +212,14 @@ def envelope_lines(envelope: Envelope, width: int = PLAIN_WIDTH) -> Iterator[Lin
     width : int
         Width of sentences and tables, characters.
     """
-    head = f"{envelope.mechanism.name}: largest joint loads of {envelope_title(envelope)}"
+    head = f"{envelope.mechanism.name}: largest joint loads of {record.envelope_title(envelope)}"
     yield from (Line(text, "bold") for text in wrapped(head, width, "", "  "))
-    rows = [(f"{load.joint} {load.name or load.kind}", envelope_cells(load)) for load in envelope.loads]
-    yield from table_lines("", ENVELOPE_HEADS, rows, width)
+    rows = [
+        (f"{load.joint} {load.name or load.kind}", record.envelope_cells(load)) for load in envelope.loads
+    ]
+    yield from table_lines("", record.ENVELOPE_HEADS, rows, width)
     yield Line()
-    for sentence in envelope_legend(envelope):
+    for sentence in record.envelope_legend(envelope):
         yield from (Line(text) for text in wrapped(sentence, width, "  ", "    "))
     yield from note_lines(envelope.notes, width)
 
@@ -244,8 +228,8 @@ def _deviations(result: Reactions, width: int) -> Iterator[Line]:
     if not result.misfit_sigma:
         return
     yield Line()
-    yield from (Line(text, TITLE) for text in wrapped(DEVIATIONS_TITLE, width, "", "  "))
-    rows = deviation_rows(result)
+    yield from (Line(text, TITLE) for text in wrapped(record.DEVIATIONS_TITLE, width, "", "  "))
+    rows = record.deviation_rows(result)
     yield from grid_lines("", ("",), [(name, (value,)) for name, value in rows[:MOST]], width)
     if not rows:
         yield Line("  none of these misfits loads anything")
@@ -255,9 +239,9 @@ def _deviations(result: Reactions, width: int) -> Iterator[Line]:
 def _budget(result: Reactions, width: int) -> Iterator[Line]:
     if not result.limits:
         return
-    sentences = [budget_words(one) for one in result.budget[:MOST]]
+    sentences = [record.budget_words(one) for one in result.budget[:MOST]]
     none = ["no misfit loads a limited joint"]
-    yield from sentences_under(BUDGET_TITLE, sentences or none, width)
+    yield from sentences_under(record.BUDGET_TITLE, sentences or none, width)
     yield from more_lines(len(result.budget), MOST)
 
 
@@ -440,7 +424,7 @@ def open_lines(result: Reactions, width: int) -> Iterator[Line]:
     """Yield the directions in which the rigid model does not determine the reactions of pairs."""
     same: dict[str, list[str]] = {}
     for c in result.constraints:
-        if c.reaction != "unique" and (words := open_words(c.open_force, c.open_moment)):
+        if c.reaction != "unique" and (words := record.open_words(c.open_force, c.open_moment)):
             same.setdefault(words, []).append(c.name)
     if not same:
         return
@@ -462,5 +446,5 @@ def frame_lines(result: Reactions, width: int) -> Iterator[Line]:
     title = "Joint frames in the world: point [m], and the axes x, y, z of the components"
     yield from (Line(text, TITLE) for text in wrapped(title, width, "", "  "))
     vectors = [(f"{c.name} ({c.body_a} to {c.body_b})", (point, *R_WJ.T)) for c, point, R_WJ in rows]
-    cells = [(name, [vector_words(vector.tolist()) for vector in own]) for name, own in vectors]
+    cells = [(name, [record.vector_words(vector.tolist()) for vector in own]) for name, own in vectors]
     yield from grid_lines("", ("point", "x", "y", "z"), cells, width)

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping
 from math import isinf
 from typing import TYPE_CHECKING
 
-from mbplugin.model.brake_law import SI, Units, said_in
-from mbplugin.model.spatial import units_of
+from mbplugin.model import SI, Units, said_in, units_of
 from mbplugin.phrases import counted, joined_by_words, rounded_up
 from mbplugin.report import largest_of, shown
 from mbplugin.report.text import (

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from mbplugin.model.brake_law import SI, Units, said_in
+from mbplugin.model import SI, Units, said_in
 from mbplugin.phrases import at_most_shown, counted, joined_by_words, listed, number, rounded_up
 from mbplugin.report import ROUNDING, shown
 from mbplugin.report.text import (

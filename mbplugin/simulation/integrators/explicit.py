@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mbplugin.dynamics.kernels.articulated import increment_rate
-from mbplugin.model.spatial import AnyArray, Array
+from mbplugin.model import AnyArray, Array
 from mbplugin.simulation.integrators.contract import Chunk, Control, Derivative, Integrator, PythonStep
 from mbplugin.simulation.integrators.explicit_loop import (
     LEAST,

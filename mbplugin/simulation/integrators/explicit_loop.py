@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from mbplugin.dynamics.compiler import Records, address_of, compiled, function_at, kernel
 from mbplugin.dynamics.kernels.articulated import displace, increment_rate
-from mbplugin.model.spatial import AnyArray, Array
+from mbplugin.model import AnyArray, Array
 from mbplugin.simulation.events import EVENT_FUNCTION, clear_candidates, mark_overloaded, reason_to_return
 from mbplugin.simulation.kernel_state import (
     ACCELERATE,

@@ -13,10 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mbplugin.constraints import DEFAULT_TOLERANCE
-from mbplugin.model.brakes import AppliedForces
-from mbplugin.model.mechanism import Constraint, Lock, Mechanism
-from mbplugin.model.mechanism.identity import Holder, pair_and_freedom
-from mbplugin.model.mechanism.pair import Pair
+from mbplugin.model import AppliedForces, Constraint, Holder, Lock, Mechanism, Pair, pair_and_freedom
 from mbplugin.model.spatial import AnyArray, Array, make_read_only
 from mbplugin.simulation import MotionRange
 from mbplugin.simulation.options import Outcome

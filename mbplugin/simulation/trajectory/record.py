@@ -10,7 +10,7 @@ from math import floor
 import numpy as np
 
 from mbplugin.errors import BadUsage
-from mbplugin.model.spatial import AnyArray, Array
+from mbplugin.model import AnyArray, Array
 from mbplugin.simulation.activation import Activation
 from mbplugin.simulation.integrators.contract import Chunk, State, Step
 from mbplugin.simulation.kernel_state import KernelState

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,20 +18,12 @@ from mbplugin.constraints.rows import Rows, all_rows, planar_rows, plane_columns
 from mbplugin.dynamics import body_accelerations, newton_euler
 from mbplugin.dynamics.absolute import absolute_equations
 from mbplugin.joint_reactions import spring_loads
-from mbplugin.joint_reactions.flexible import read_stiffness, resolve
+from mbplugin.joint_reactions.flexible import StiffnessLike, read_stiffness, resolve
 from mbplugin.joint_reactions.statics import System, build_system, joint_rows, rows_at_joint
 from mbplugin.joint_reactions.stiffness import Applied, coverage, stated_elements
-from mbplugin.model.mechanism import Coupling, Driver, Lock
-from mbplugin.model.mechanism.kinematics import forward
-from mbplugin.model.mechanism.pair import Pair
-from mbplugin.model.scene import Load
-from mbplugin.model.spatial import COMPONENTS, AnyArray, Array
+from mbplugin.model import COMPONENTS, AnyArray, Array, Coupling, Driver, Load, Lock, Mechanism, Pair, forward
 from mbplugin.simulation.friction import Handling
 from mbplugin.simulation.trajectory import Held, Samples, StatedStiffness
-
-if TYPE_CHECKING:
-    from mbplugin.joint_reactions.flexible import StiffnessLike
-    from mbplugin.model.mechanism import Mechanism
 
 #: A row does not contribute to a component of a wrench if its coefficient is below this.
 _NO_PART = 1e-12

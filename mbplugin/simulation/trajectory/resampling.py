@@ -23,9 +23,8 @@ import numpy as np
 from mbplugin.csv_tables import write_csv
 from mbplugin.errors import BadNumber, BadUsage, MissingDependency
 from mbplugin.files import PLOTTING_ENDINGS, replacing
-from mbplugin.model.mechanism import Mechanism
+from mbplugin.model import COMPONENTS, AnyArray, Array, Mechanism, cross, make_read_only, units_of
 from mbplugin.model.mechanism.kinematics import coordinate_units, momentum_units, rate_units
-from mbplugin.model.spatial import COMPONENTS, AnyArray, Array, cross, make_read_only, units_of
 from mbplugin.phrases import cut_short
 
 if TYPE_CHECKING:

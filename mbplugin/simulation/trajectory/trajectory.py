@@ -12,15 +12,14 @@ import numpy as np
 
 from mbplugin.errors import BadNumber, UnknownName, suggestion
 from mbplugin.files import replacing
-from mbplugin.model.spatial import AnyArray, Array, make_read_only
+from mbplugin.model import AnyArray, Array, make_read_only
 from mbplugin.phrases import counted, one_line
 from mbplugin.rendering import Result
-from mbplugin.simulation.trajectory import Samples
+from mbplugin.simulation.trajectory import PointMotion, Samples, body_motions
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from mbplugin.simulation.trajectory import PointMotion
     from mbplugin.simulation.trajectory.wrenches import AxisForces, JointWrenches
 
 
@@ -205,7 +204,6 @@ class Trajectory(Samples, Result):
         BadNumber
             Not three finite numbers.
         """
-        from mbplugin.simulation.trajectory import PointMotion, body_motions
 
         self._require(body, tuple(self.mechanism.body_index), "body")
         try:

@@ -4,26 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mbplugin.constraints.rows import plane_columns
 from mbplugin.dynamics.kernels.articulated import inverse_dynamics
 from mbplugin.dynamics.kernels.solve import add_law, sliding_forces
-from mbplugin.dynamics.tree_model import TreeModel, equations_of, tree_model
+from mbplugin.dynamics.tree_model import TreeModel, equations_of, redundancy, tree_model
 from mbplugin.joint_reactions.statics import System, build_system, joint_rows
-from mbplugin.model.brake_law import rate_force
-from mbplugin.model.brakes import BrakeForce
+from mbplugin.model import BrakeForce, Pair, RowKind, forward, rate_force, travel_per_radian
 from mbplugin.model.mechanism.identity import Holder, HolderKind, RowLabel, freedom_held, lock_label
-from mbplugin.model.mechanism.kinematics import forward
-from mbplugin.model.mechanism.pair import Pair, RowKind, travel_per_radian
 from mbplugin.model.spatial import COMPONENTS, AnyArray, Array, cross, make_read_only, units_of
 from mbplugin.simulation.friction import AT_REST, Handling, LoadFriction, pull_rows, rates_of
-from mbplugin.simulation.trajectory import Held, held_mechanisms
-
-if TYPE_CHECKING:
-    from mbplugin.simulation.trajectory import Samples
+from mbplugin.simulation.trajectory import Held, Samples, held_mechanisms
 
 #: Number of poses at which the uniqueness is computed for each set of constraints.
 _POSES = 5
@@ -211,7 +204,6 @@ def _carried(trajectory: Samples, held: Held, model: TreeModel, gripped: tuple[B
 
 
 def _redundancy(trajectory: Samples, held: Held) -> int:
-    from mbplugin.dynamics.tree_model import redundancy
 
     # a larger redundancy at single poses is due to a singularity
     poses = (trajectory.q[k] for k in held.spread(3))

@@ -8,8 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from mbplugin.model import CoordinateUnit
-from mbplugin.model.brake_law import Brake, Ramp
+from mbplugin.model import Brake, CoordinateUnit, Ramp
 from mbplugin.phrases import counted, listed, one_line, one_line_repr
 from mbplugin.readers import Source
 from mbplugin.rendering import Result

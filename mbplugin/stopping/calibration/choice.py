@@ -9,10 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mbplugin.errors import BadUsage, UnknownName, suggestion
-from mbplugin.model.brake_law import Brake
-from mbplugin.model.mechanism import Body, Mechanism
-from mbplugin.model.mechanism.pair import Pair
-from mbplugin.model.spatial import Pose
+from mbplugin.model import Body, Brake, Mechanism, Pair, Pose
 from mbplugin.phrases import counted, number
 from mbplugin.simulation.friction import breaking_address
 from mbplugin.simulation.run import simulate

@@ -12,12 +12,8 @@ import numpy as np
 from scipy.optimize import least_squares
 
 from mbplugin.errors import BadUsage
-from mbplugin.model.brake_law import Brake, Ramp
-from mbplugin.model.brakes import JointBrake
-from mbplugin.model.mechanism import Mechanism
-from mbplugin.model.mechanism.kinematics import joint_vector
+from mbplugin.model import AnyArray, Array, Brake, JointBrake, Mechanism, Ramp, joint_vector
 from mbplugin.model.scene import Payload, Scene, mechanism_of
-from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.stopping.batch import CompiledStop, require_compiled_stop
 from mbplugin.stopping.calibration.measured import Measurement
 from mbplugin.stopping.defaults import DefaultTool, payload_share, rated_payload

@@ -18,9 +18,7 @@ from scipy.special import nctdtrit, ndtri, stdtrit
 from scipy.stats import t as student
 
 from mbplugin.errors import BadUsage
-from mbplugin.model import CoordinateUnit
-from mbplugin.model.brake_law import Brake, FitUncertainty, Ramp
-from mbplugin.model.spatial import AnyArray, Array
+from mbplugin.model import AnyArray, Array, Brake, CoordinateUnit, FitUncertainty, Ramp
 from mbplugin.stopping.calibration.fit import ZERO, Fit, Problem, RowModel, scatter_of
 from mbplugin.stopping.calibration.measured import Measurement
 

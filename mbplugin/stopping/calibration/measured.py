@@ -17,9 +17,8 @@ from scipy.stats import chi2, f
 
 from mbplugin.csv_tables import CsvTable, read_csv
 from mbplugin.errors import BadNumber, BadUsage, UnknownName, suggestion
-from mbplugin.model.brake_law import LARGEST, UNITS, symbol
-from mbplugin.model.mechanism import Mechanism
-from mbplugin.model.spatial import Array
+from mbplugin.model import LARGEST, Array, Mechanism
+from mbplugin.model.brake_law import UNITS, symbol
 from mbplugin.phrases import listed
 from mbplugin.stopping.defaults import require_joints
 

@@ -14,12 +14,9 @@ import numpy as np
 from mbplugin.arguments import checked
 from mbplugin.errors import BadUsage
 from mbplugin.files import toml_text
+from mbplugin.model import Array, Mechanism, Scene, base_sentence, mechanism_of, units_of, warn_of
 from mbplugin.model.brake_law import Brake, FitUncertainty, Ramp
-from mbplugin.model.brakes import warn_of
-from mbplugin.model.mechanism import Mechanism, base_sentence
 from mbplugin.model.mechanism.kinematics import NamedNumbers, numbers, rates_of
-from mbplugin.model.scene import Scene, mechanism_of
-from mbplugin.model.spatial import Array, units_of
 from mbplugin.phrases import counted, listed, number, visible
 from mbplugin.readers import ModelSource, Source, sources_of
 from mbplugin.readers.standing import standing
@@ -31,7 +28,7 @@ from mbplugin.stopping import (
     require_bound,
     tolerance_bound,
 )
-from mbplugin.stopping.calibration import CalibratedRow, Calibration, FittedJoint, RepeatedStop
+from mbplugin.stopping.calibration import CalibratedRow, Calibration, FittedJoint, RepeatedStop, fit
 from mbplugin.stopping.calibration.choice import (
     WITHOUT_TORQUE,
     Choice,
@@ -43,17 +40,7 @@ from mbplugin.stopping.calibration.choice import (
     unexplained,
     without_reaction,
 )
-from mbplugin.stopping.calibration.fit import (
-    FRICTION,
-    Bench,
-    BrakeModel,
-    Fit,
-    RampModel,
-    RowModel,
-    brake_with,
-    ramp_with,
-    unit_of,
-)
+from mbplugin.stopping.calibration.fit import Bench, BrakeModel, Fit, RampModel, RowModel
 from mbplugin.stopping.calibration.intervals import (
     Determination,
     Margin,
@@ -250,7 +237,7 @@ class _Group:
         self._fixed = _fixed(mech, of.joint, names)
         choice, margin, predicted, self._gravity = self._fitted(bench, names, cover)
         known = determination(choice.fit)
-        units = [unit_of(name, freedom) for name in choice.fit.names]
+        units = [fit.unit_of(name, freedom) for name in choice.fit.names]
         every = {p.name: p for p in parameters_of(choice.fit, known, units)}
         undetermined, notes = known.undetermined, self._notes(choice, known)
         if "reaction" in choice.fit.values and "reaction" not in every:
@@ -324,13 +311,13 @@ class _Group:
 
     def _stated(self, values: Mapping[str, float]) -> Brake | Ramp:
         if self._of.category == 1:
-            return ramp_with(self._of.joint, values)
-        return brake_with(self._fixed, values)
+            return fit.ramp_with(self._of.joint, values)
+        return fit.brake_with(self._fixed, values)
 
     def _uncertainty(self, found: Fit, known: Determination, margin: Margin | None) -> FitUncertainty:
         """Return the uncertainty of the fit, with the margin as the difference of the written numbers."""
         law = (
-            FRICTION
+            fit.FRICTION
             if self._of.category == 0 and not self._names and "short_circuit" not in found.names
             else ()
         )

@@ -18,8 +18,7 @@ import numpy as np
 
 from mbplugin.constraints import DEFAULT_TOLERANCE
 from mbplugin.errors import BadUsage
-from mbplugin.model import StopCategory, StopLimits
-from mbplugin.model.brake_law import Ramp
+from mbplugin.model import Array, Payload, Ramp, Scene, StopCategory, StopLimits, is_turn, units_of
 from mbplugin.model.brakes import (
     AppliedForces,
     BrakeForce,
@@ -32,8 +31,6 @@ from mbplugin.model.brakes import (
 )
 from mbplugin.model.mechanism import Mechanism, TreeJoint, base_sentence
 from mbplugin.model.mechanism.kinematics import BodyPoses, follows, forward, home, joint_axes
-from mbplugin.model.scene import Payload, Scene
-from mbplugin.model.spatial import Array, is_turn, units_of
 from mbplugin.phrases import Assumption, counted, listed, one_line_repr
 from mbplugin.simulation.options import LONGEST, MAX_SECONDS, Options
 from mbplugin.simulation.passing_marks import joint_limits

@@ -21,17 +21,9 @@ import numpy as np
 from mbplugin.constraints.assembly import assemble
 from mbplugin.dynamics.formulations import Equations
 from mbplugin.dynamics.tree_model import joints_without_mass, redundancy
+from mbplugin.model import Array, DisjointSets, Mechanism, Scene, as_scene, in_coordinates_of, units_of
 from mbplugin.model.brakes import BrakeLike, JointBrake, read_brakes, robot_brakes, scene_actions
-from mbplugin.model.mechanism import Mechanism
-from mbplugin.model.mechanism.identity import DisjointSets
-from mbplugin.model.mechanism.kinematics import (
-    BodyPoses,
-    fixed_at,
-    forward,
-    relative_pose,
-)
-from mbplugin.model.scene import Scene, as_scene, in_coordinates_of
-from mbplugin.model.spatial import Array, units_of
+from mbplugin.model.mechanism.kinematics import BodyPoses, fixed_at, forward, relative_pose
 from mbplugin.phrases import Assumption, counted, listed
 from mbplugin.simulation.friction import generic_redundancy
 from mbplugin.simulation.passing_marks import TimedDrive

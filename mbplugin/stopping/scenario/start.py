@@ -15,13 +15,9 @@ import numpy as np
 from mbplugin.csv_tables import read_csv
 from mbplugin.errors import BadNumber, BadUsage, UnknownName, UnreadableFile, suggestion
 from mbplugin.files import LONGEST
-from mbplugin.model.brake_law import LARGEST, Ramp
+from mbplugin.model import LARGEST, Actuator, Driver, Holder, JointValues, Mechanism, Ramp, joint_vector
 from mbplugin.model.brakes import NO_FORCES, AppliedForces, JointBrake
-from mbplugin.model.mechanism import Driver, Mechanism
-from mbplugin.model.mechanism.identity import Holder
-from mbplugin.model.mechanism.kinematics import JointValues, joint_vector
-from mbplugin.model.scene import Actuator
-from mbplugin.model.spatial import Array, Units, units_of
+from mbplugin.model.spatial import Array, FreedomUnits, units_of
 from mbplugin.phrases import one_line_repr
 
 if TYPE_CHECKING:
@@ -459,7 +455,7 @@ class Assumed(NamedTuple):
         rad/s² or m/s².
     effort : float or None
         The effort limit from which it was computed, N·m or N; None if it is a limit stated in the robot's file.
-    units : Units
+    units : FreedomUnits
         Units of the joint.
     name : str
         What the effort is.
@@ -467,7 +463,7 @@ class Assumed(NamedTuple):
 
     value: float
     effort: float | None
-    units: Units
+    units: FreedomUnits
     name: str = "effort limit"
 
     @property

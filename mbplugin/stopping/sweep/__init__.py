@@ -15,11 +15,7 @@ from mbplugin.errors import BadNumber, BadUsage
 from mbplugin.joint_reactions.envelope import LargestLoads, reactions_at
 from mbplugin.joint_reactions.flexible import StiffnessLike
 from mbplugin.joint_reactions.sizing import Envelope
-from mbplugin.model import Backend, StopLimits
-from mbplugin.model.brakes import warn_of
-from mbplugin.model.mechanism.kinematics import JointValues
-from mbplugin.model.scene import LoadLike, mechanism_of
-from mbplugin.model.spatial import Array
+from mbplugin.model import Array, Backend, JointValues, LoadLike, StopLimits, mechanism_of, warn_of
 from mbplugin.phrases import counted, one_line
 from mbplugin.readers import ModelSource, model_of
 from mbplugin.readers.motions import MOST_INSTANTS
@@ -38,8 +34,7 @@ from mbplugin.stopping.sweep.plan import (
     joblib_with,
     stops_in_threads,
 )
-from mbplugin.stopping.sweep.run import SweepReport
-from mbplugin.stopping.sweep.run import sweep as run_plan
+from mbplugin.stopping.sweep.run import SweepReport, sweep as run_plan
 
 
 @checked

@@ -25,23 +25,12 @@ from typing import Any, Protocol, get_args
 
 import numpy as np
 
+from mbplugin import errors
 from mbplugin.constraints.assembly import assemble
 from mbplugin.constraints.closure import Assembly
 from mbplugin.constraints.stated_state import following_rates
-from mbplugin.errors import (
-    BadNumber,
-    BadUsage,
-    CannotClose,
-    ContradictedState,
-    MissingDependency,
-    UnknownName,
-    suggestion,
-)
-from mbplugin.model import Backend
-from mbplugin.model.brake_law import LARGEST
+from mbplugin.model import LARGEST, AnyArray, Array, Backend, Payload, State, units_of
 from mbplugin.model.brakes import JointBrake, no_brakes
-from mbplugin.model.scene import Payload, State
-from mbplugin.model.spatial import AnyArray, Array, units_of
 from mbplugin.phrases import one_line_repr
 from mbplugin.processes.foreign import interrupts_held, isolated_starts
 from mbplugin.simulation.trajectory.trajectory import Trajectory
@@ -241,15 +230,15 @@ class SweepPlan:
 
     def __post_init__(self) -> None:
         if not 1 <= self.count <= MOST_STOPS or self.part < 1:
-            raise BadUsage(
+            raise errors.BadUsage(
                 f"a sweep of {self.count} stops was requested", expected=f"at least one, at most {MOST_STOPS}"
             )
         if self.seed < 0:
-            raise BadUsage(f"the seed is {self.seed}", expected="a number that is not negative")
+            raise errors.BadUsage(f"the seed is {self.seed}", expected="a number that is not negative")
         for what in ("q_spread", "torque_tolerance", "delay_tolerance"):
             value = getattr(self, what)
             if not 0 <= value <= LARGEST or (what != "q_spread" and value >= 1):
-                raise BadNumber(
+                raise errors.BadNumber(
                     f"the {what.replace('_', ' ')} is {value:g}",
                     expected=f"not negative, a spread up to {LARGEST:g}, tolerances below 1",
                 )
@@ -257,12 +246,12 @@ class SweepPlan:
             low, high = getattr(self, what)
             least = -np.inf if what == "speed_range" else 0.0
             if not (isfinite(low) and isfinite(high) and least <= low <= high):
-                raise BadNumber(
+                raise errors.BadNumber(
                     f"the {what.replace('_', ' ')} is {low:g} to {high:g}",
                     expected="two factors in ascending order, not negative for a payload",
                 )
         if self.payload_range != (1.0, 1.0) and not self.scenario.actions.payloads:
-            raise BadUsage("a payload is to vary, and there is none", remedy="state a payload")
+            raise errors.BadUsage("a payload is to vary, and there is none", remedy="state a payload")
         if not self.scenario.brakes:
             raise no_brakes(self.scenario.mech)
 
@@ -360,7 +349,7 @@ class SweepPlan:
             drawn = self._within(q + share * change)
             try:
                 closed = self._led(drawn)
-            except CannotClose:
+            except errors.CannotClose:
                 continue
             if scenario.limits == "ignore" or not closed.beyond_limits:
                 return np.array(closed.q)
@@ -371,7 +360,7 @@ class SweepPlan:
         named = self.scenario.named if self.states is None else self.recorded
         try:
             return assemble(self.scenario.mech, q, named, named)
-        except ContradictedState:
+        except errors.ContradictedState:
             return assemble(self.scenario.mech, q)
 
     def _agreeing(self, q: Array, qd: Array) -> Array:
@@ -386,7 +375,7 @@ class SweepPlan:
         stated = State(q, qd, given_rates=names, named_rates=names)
         try:
             return following_rates(mech, q, stated)[0]
-        except ContradictedState:
+        except errors.ContradictedState:
             return following_rates(mech, q, State(q, qd))[0]
 
     def _within(self, q: Array) -> Array:
@@ -545,13 +534,15 @@ def joblib_with(backend: str) -> Any:
         joblib, dask or ray is not installed.
     """
     if backend not in BACKENDS:
-        raise UnknownName(f"there is no backend {backend!r}", remedy=suggestion(backend, BACKENDS))
+        raise errors.UnknownName(
+            f"there is no backend {backend!r}", remedy=errors.suggestion(backend, BACKENDS)
+        )
     if backend in _MODULE and find_spec(_MODULE[backend]) is None:
-        raise MissingDependency.of(f"the backend {backend}", backend, backend)
+        raise errors.MissingDependency.of(f"the backend {backend}", backend, backend)
     try:
         import joblib
     except ImportError:
-        raise MissingDependency.of("a sweep", "joblib", "sweep") from None
+        raise errors.MissingDependency.of("a sweep", "joblib", "sweep") from None
     return joblib
 
 
@@ -645,7 +636,9 @@ def _require_client() -> None:
     try:
         get_client()
     except ValueError:
-        raise BadUsage("no dask client is connected", remedy="make a distributed.Client(…) before") from None
+        raise errors.BadUsage(
+            "no dask client is connected", remedy="make a distributed.Client(…) before"
+        ) from None
 
 
 @contextlib.contextmanager
@@ -659,7 +652,7 @@ def connected(backend: str, address: str | None, jobs: int) -> Iterator[None]:
     """
     if backend not in _MODULE:
         if address is not None:
-            raise BadUsage(f"backend {backend!r} has no address", expected="dask or ray")
+            raise errors.BadUsage(f"backend {backend!r} has no address", expected="dask or ray")
         yield
         return
     with isolated_starts(), _dask(address, jobs) if backend == "dask" else _ray(address, jobs):
@@ -685,7 +678,7 @@ def _dask(address: str | None, jobs: int) -> Iterator[None]:
         try:
             stack.enter_context(Client(address, timeout=20))  # type: ignore[no-untyped-call]
         except (OSError, ValueError):
-            raise BadUsage("no dask scheduler answers", where=str(address)) from None
+            raise errors.BadUsage("no dask scheduler answers", where=str(address)) from None
         yield
 
 
@@ -702,7 +695,7 @@ def _ray(address: str | None, jobs: int) -> Iterator[None]:
             with isolated_starts(move=True):
                 ray.init(address=address or "local", num_cpus=count, **quiet)
         except (ConnectionError, ValueError, RuntimeError):
-            raise BadUsage("no ray cluster answers", where=str(address)) from None
+            raise errors.BadUsage("no ray cluster answers", where=str(address)) from None
         try:
             if address is None:
                 _require_loopback(ray)
@@ -732,7 +725,7 @@ def _require_loopback(ray: Any) -> None:
     """Raise an error if other machines can reach the local cluster."""
     addresses = {node["NodeManagerAddress"] for node in ray.nodes()}
     if addresses != {LOOPBACK}:
-        raise BadUsage(
+        raise errors.BadUsage(
             f"the installed ray {ray.__version__} listens at {', '.join(sorted(addresses))}",
             expected=f"a cluster that listens at {LOOPBACK} alone",
             remedy="start a cluster as its documentation says, and pass its --address",

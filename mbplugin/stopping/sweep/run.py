@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from mbplugin.errors import BadUsage, MbPluginError, UnreadableFile
+from mbplugin.errors import BadUsage, MbPluginError, MissingDependency, UnreadableFile
 from mbplugin.files import read_bounded, replacing, temporary_beside
-from mbplugin.model.spatial import AnyArray, Array
+from mbplugin.model import AnyArray, Array
 from mbplugin.phrases import one_line_repr, visible_one_line
 from mbplugin.processes.foreign import cores, require_possible
 from mbplugin.stopping import CONFIDENCE, SHARE, ToleranceBound, tolerance_bound
@@ -286,7 +286,6 @@ def arrow() -> Any:
     MissingDependency
         It is not installed.
     """
-    from mbplugin.errors import MissingDependency
 
     try:
         import pyarrow

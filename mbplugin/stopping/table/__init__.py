@@ -12,20 +12,17 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from mbplugin.constraints import DEFAULT_TOLERANCE
 from mbplugin.csv_tables import csv_text
 from mbplugin.errors import UnknownName, suggestion
-from mbplugin.model.brake_law import Units
-from mbplugin.model.spatial import units_of
+from mbplugin.model import Payload, Units, units_of
 from mbplugin.phrases import at_most_shown, counted, listed, one_line
 from mbplugin.rendering import Result, rendered
 from mbplugin.stopping import CONFIDENCE, SHARE
 from mbplugin.stopping.outcome import OUTCOME_WORDS
-from mbplugin.stopping.scenario import NO_EFFORT_LIMITS, NO_TOOL, EffortLimits, ToolChoice
+from mbplugin.stopping.scenario import NO_EFFORT_LIMITS, NO_TOOL, EffortLimits, Scenario, ToolChoice
 
 if TYPE_CHECKING:
-    from mbplugin.model.scene import Payload
     from mbplugin.stopping.calibration import MeasuredStops
     from mbplugin.stopping.calibration.intervals import StopBounds
     from mbplugin.stopping.many import StopSummary
-    from mbplugin.stopping.scenario import Scenario
     from mbplugin.stopping.table.extension import ExtensionPose
     from mbplugin.stopping.worst_search import WorstStops
     from mbplugin.stopping.zones import StopMotion

@@ -9,9 +9,8 @@ from functools import cached_property
 import numpy as np
 
 from mbplugin.errors import BadUsage, MbPluginError, UnknownName, suggestion
-from mbplugin.model.mechanism import Mechanism, TreeJoint
+from mbplugin.model import AnyArray, Array, Mechanism, TreeJoint, cross, is_turn, skew
 from mbplugin.model.mechanism.kinematics import BodyPoses, follows, forward, home, joint_axes
-from mbplugin.model.spatial import AnyArray, Array, cross, is_turn, skew
 from mbplugin.phrases import names_of
 from mbplugin.stopping.batch import ArmStops, CompiledStop
 

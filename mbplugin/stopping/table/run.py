@@ -14,24 +14,14 @@ from typing_extensions import Unpack
 
 from mbplugin.arguments import checked, known_as
 from mbplugin.errors import BadNumber, BadUsage
-from mbplugin.model.brake_law import Brake, Ramp
-from mbplugin.model.brakes import (
-    implausible,
-    speeds_sentence,
-    stated_brake,
-    stated_brakes,
-    stated_ramps,
-    warn_of,
-    with_coordinates,
-)
-from mbplugin.model.mechanism import Mechanism
+from mbplugin.model import Array, Brake, Mechanism, Ramp, implausible, units_of, warn_of, with_coordinates
+from mbplugin.model.brakes import speeds_sentence, stated_brake, stated_brakes, stated_ramps
 from mbplugin.model.mechanism.kinematics import NamedNumbers, accelerations_of, numbers, rates_of
 from mbplugin.model.scene import Payload, Scene, as_scene, mechanism_of
-from mbplugin.model.spatial import Array, units_of
 from mbplugin.readers import ModelSource, Source
 from mbplugin.readers.standing import standing
 from mbplugin.simulation.options import LONGEST, MAX_SECONDS, require_positive
-from mbplugin.stopping import CONFIDENCE, SHARE, require_bound
+from mbplugin.stopping import CONFIDENCE, SHARE, defaults, require_bound
 from mbplugin.stopping.batch import ArmStops
 from mbplugin.stopping.calibration import MeasuredRow, MeasuredStops, not_determined
 from mbplugin.stopping.calibration.fit import Bench, braked
@@ -43,14 +33,7 @@ from mbplugin.stopping.calibration.measured import (
     require_consistent,
 )
 from mbplugin.stopping.coupled import arm_stops, following, stated_rates
-from mbplugin.stopping.defaults import (
-    DefaultTool,
-    default_tool,
-    full_speeds,
-    payload_options,
-    payload_share,
-    rated_payload,
-)
+from mbplugin.stopping.defaults import DefaultTool
 from mbplugin.stopping.many import StopSummary
 from mbplugin.stopping.run import StopArguments, StopCommand, make_scenario, stop_command, tool_name
 from mbplugin.stopping.scenario import (
@@ -149,7 +132,7 @@ def stopping_table(
     common["brakes"] = brakes = tuple(common["brakes"] or ())
     decelerations, tool = common["decelerations"], common["tool"]
     mech = with_assumed_drives(mech, brakes)
-    default = default_tool(mechanism_of(mech)) if tool is None else None
+    default = defaults.default_tool(mechanism_of(mech)) if tool is None else None
     body = tool_name(mechanism_of(mech), tool)
     stopped = axes_that_stop(mechanism_of(mech), body, axes)
     carries = bool(payload) or measured is not None
@@ -157,7 +140,7 @@ def stopping_table(
     common["brakes"] = brakes_of_movers(mech, brakes)
     scene = mech if isinstance(mech, Scene) else None
     scenario = make_scenario(mech, default=default, **common)
-    rated = rated_payload(scenario, payload)
+    rated = defaults.rated_payload(scenario, payload)
     scenario = replace(scenario, actions=replace(scenario.actions, payloads=()))
     # as accurate as estop: a table has few rows
     arm = arm_stops(scenario, scenario.rtol, scenario.atol)
@@ -174,7 +157,7 @@ def stopping_table(
     scenario = replace(
         scenario, taken=(*speeds_said(scenario.mech, assumed, names, speeds), *scenario.taken, *rigid)
     )
-    full = full_speeds(scenario.mech, names, assumed or speeds)
+    full = defaults.full_speeds(scenario.mech, names, assumed or speeds)
     bound = (share, confidence)
     stops = TableStops(arm, names, rated, full, points, ramps, payload is None, command, bound, budget)
     comparison = None
@@ -215,7 +198,7 @@ def stopping_table(
         ),
         of_effort,
         tuple(motions),
-        payload_share(rated, 1.0),
+        defaults.payload_share(rated, 1.0),
         scenario.tolerance,
         tuple(brake.joint for brake in scenario.brakes if brake.freedom[0] == "t"),
         form=points.form,
@@ -414,7 +397,7 @@ class TableStops(AxisStops):
         super().__init__(arm, ramps, *bound, budget)
         self.axes, self.rated, self.speeds = axes, rated, speeds
         self.grid, self.of_scene, self.command = grid, of_scene, command
-        arm.set_payloads(payload_share(rated, 1.0))
+        arm.set_payloads(defaults.payload_share(rated, 1.0))
         self._poser = ExtensionPoses(arm, axes)
         # at 100 % payload, because the pose of the largest load depends on gravity
         self.poses = {
@@ -429,7 +412,7 @@ class TableStops(AxisStops):
         speeds, loads = (self.grid.shares(name, category) for name in ("speed", "payload"))
         out = []
         for load in loads:
-            self.arm.set_payloads(payload_share(self.rated, load / 100))
+            self.arm.set_payloads(defaults.payload_share(self.rated, load / 100))
             for k, axis in enumerate(self.axes):
                 for share in self._extensions(k, category):
                     pose = self.poses[axis, share]
@@ -488,7 +471,7 @@ class TableStops(AxisStops):
             return None
         q = dict(zip(self.arm.scenario.mech.q_names, case.pose.q.tolist(), strict=True))
         qd = stated_rates(self.arm, self.arm.rates(case.pose.q, {case.axis: case.pose.sense * case.speed}))
-        carried = payload_options(self.rated, case.shares[2] / 100, self.of_scene)
+        carried = defaults.payload_options(self.rated, case.shares[2] / 100, self.of_scene)
         a = case.deceleration
         ramps = {} if a is None else dict.fromkeys((case.axis, *self.command.ramps), a)
         return self.command.text(case.category, q, qd, carried, ramps)

@@ -17,9 +17,7 @@ from scipy.spatial import ConvexHull, QhullError
 
 from mbplugin.csv_tables import write_csv
 from mbplugin.errors import BadUsage, MissingDependency
-from mbplugin.model.mechanism import Mechanism
-from mbplugin.model.scene import Payload, Request, Shape
-from mbplugin.model.spatial import Array
+from mbplugin.model import Array, Mechanism, Payload, Request, Shape
 from mbplugin.phrases import counted, number, one_line, one_line_repr, visible
 from mbplugin.readers.meshes import UnusableMesh, mesh_path, read_triangles
 from mbplugin.rendering import Result

@@ -15,11 +15,10 @@ from mbplugin.files import parse_json, read_bounded
 from mbplugin.phrases import listed, one_line, one_line_repr
 from mbplugin.rendering import Result
 from mbplugin.stopping.scenario import NO_EFFORT_LIMITS, NO_TOOL, EffortLimits, ToolChoice
-from mbplugin.stopping.table import at_most
+from mbplugin.stopping.table import StoppingTable, at_most
 
 if TYPE_CHECKING:
     from mbplugin.stopping.outcome import StopReport
-    from mbplugin.stopping.table import StoppingTable
     from mbplugin.stopping.worst_search import WorstStops
 
 #: Sources of distances: a stop, a table, worst stops, the path of the JSON of one of these, or its figures.
@@ -128,7 +127,6 @@ def figures_of(stop: StopLike, category: int | None = None) -> StopFigures:
         The argument is not a document or value with stops, or it has several categories.
     """
     from mbplugin.stopping.outcome import StopReport
-    from mbplugin.stopping.table import StoppingTable
     from mbplugin.stopping.worst_search import WorstStops
 
     if isinstance(stop, StopFigures):
@@ -533,7 +531,10 @@ def protective_of(figures: StopFigures, values: Mapping[str, float | None]) -> D
     require_rest(figures)
     computed = values.get("v_r") is None and figures.speed is not None
     given = given_terms(STANDARD, GIVEN if computed else (*GIVEN, _V_R), values)
-    speed = _computed_speed(figures) if computed else _no_slower(given["v_r"], figures)
+    if computed:
+        speed = term(_V_R, figures.speed or 0.0, "stop", f"tool at the signal, {figures.slowest}")
+    else:
+        speed = _no_slower(given["v_r"], figures)
     v, T_r_value = given["v_h"], given["T_r"].value
     T_s = term(_T_S, figures.time, "stop", figures.slowest)
     parts = (
@@ -560,10 +561,6 @@ def _no_slower(speed: Term, figures: StopFigures) -> Term:
             remedy=remedy if figures.speed is None else f"leave v_r out, or {remedy}",
         )
     return speed
-
-
-def _computed_speed(figures: StopFigures) -> Term:
-    return term(_V_R, figures.speed or 0.0, "stop", f"tool at the signal, {figures.slowest}")
 
 
 # ``separation_distance``: the distance S of a safeguard from the hazard zone, ISO 13855:2024.

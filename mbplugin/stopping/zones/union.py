@@ -14,27 +14,16 @@ from scipy.spatial import ConvexHull
 
 from mbplugin.arguments import checked
 from mbplugin.errors import BadNumber, BadUsage
-from mbplugin.model.mechanism import Mechanism
-from mbplugin.model.scene import Payload, Scene
-from mbplugin.model.spatial import Array
+from mbplugin.model import Array, Mechanism, Payload, Scene
 from mbplugin.phrases import listed
 from mbplugin.readers import ModelSource, model_of
 from mbplugin.readers.paths import named_package
 from mbplugin.simulation.trajectory import BodyMotions, body_motions
+from mbplugin.stopping import zones
 from mbplugin.stopping.outcome import StopReport
 from mbplugin.stopping.sweep.plan import SweepPlan, stopper_of
 from mbplugin.stopping.table import StoppingTable
-from mbplugin.stopping.zones import (
-    BodyPieces,
-    ConvexPiece,
-    StopMotion,
-    StopZone,
-    body_pieces,
-    box_corners,
-    hull_vertices,
-    motion_of_trajectory,
-    shapely,
-)
+from mbplugin.stopping.zones import BodyPieces, ConvexPiece, StopMotion, StopZone
 
 #: Called with (stops done, stops in total).
 Progress = Callable[[int, int], None]
@@ -103,7 +92,7 @@ def stop_zone(
     MissingDependency
         shapely is not installed.
     """
-    shapely()
+    zones.shapely()
     scene = model_of(scene)
     if not isinstance(scene, Scene):
         raise BadUsage(f"{scene!r} has no shapes", expected="a Scene, which mbplugin.load returns")
@@ -145,7 +134,7 @@ def _motions_of(
         return stops.payloads, len(stops.motions), stops.motions
     if isinstance(stops, StopReport):
         _require_same(scene, stops.scenario.mech.name, stops.scenario.mech.q_names)
-        return stops.scenario.actions.payloads, 1, [motion_of_trajectory(stops.trajectory)]
+        return stops.scenario.actions.payloads, 1, [zones.motion_of_trajectory(stops.trajectory)]
     if isinstance(stops, SweepPlan):
         _require_same(scene, stops.scenario.mech.name, stops.scenario.mech.q_names)
         return stops.scenario.actions.payloads, stops.count, _sweep_motions(stops)
@@ -188,7 +177,7 @@ def _robot(scene: Scene, payloads: tuple[Payload, ...], radius: float | None) ->
             expected="the radius of a sphere around its centre of mass that contains it, m",
             remedy="state it with --payload-radius (payload_radius); 0 ignores its shape",
         )
-    return body_pieces(scene.mechanism, scene.shapes, payloads, radius or 0.0, scene.request)
+    return zones.body_pieces(scene.mechanism, scene.shapes, payloads, radius or 0.0, scene.request)
 
 
 def _assumptions(
@@ -250,7 +239,7 @@ class ZoneUnion:
 
     def __init__(self, mech: Mechanism, robot: BodyPieces, resolution: float, solid: bool) -> None:
         self._mech, self._robot, self._resolution = mech, robot, resolution
-        self._corners = [box_corners(pieces) for pieces in robot.pieces]
+        self._corners = [zones.box_corners(pieces) for pieces in robot.pieces]
         self._simple = [[simplified(piece) for piece in pieces] for pieces in robot.pieces] if solid else None
         self._solids: list[Array] = []
         self._standing: set[bytes] = set()
@@ -273,9 +262,9 @@ class ZoneUnion:
                 self.lower, self.upper = np.minimum(self.lower, lower), np.maximum(self.upper, upper)
             self._add_solids(motion.time, bodies, i)
         if hulls:
-            self._polygons.append(shapely().union_all(np.concatenate(hulls)))
+            self._polygons.append(zones.shapely().union_all(np.concatenate(hulls)))
         if len(self._polygons) >= _BATCH:
-            self._polygons = [shapely().union_all(self._polygons)]
+            self._polygons = [zones.shapely().union_all(self._polygons)]
 
     def _stood(self, bodies: BodyMotions, i: int) -> bool:
         """Return True if a resting body was already added at this pose, as the base after the first stop; note it."""
@@ -307,10 +296,10 @@ class ZoneUnion:
 
     def polygons(self) -> tuple[Array, ...]:
         """Return the outlines (n, 2) on the floor, m, grown and simplified by the resolution, holes filled."""
-        whole = shapely().union_all(self._polygons)
-        parts = [shapely().Polygon(part.exterior) for part in shapely().get_parts(whole)]
-        outline = self._simplified(shapely().union_all(parts))
-        rings = [part.exterior.coords for part in shapely().get_parts(outline)]
+        whole = zones.shapely().union_all(self._polygons)
+        parts = [zones.shapely().Polygon(part.exterior) for part in zones.shapely().get_parts(whole)]
+        outline = self._simplified(zones.shapely().union_all(parts))
+        rings = [part.exterior.coords for part in zones.shapely().get_parts(outline)]
         found = [np.array(ring)[:-1, :2] for ring in rings]
         return tuple(ring if _signed_area(ring) > 0 else ring[::-1].copy() for ring in found)
 
@@ -323,8 +312,8 @@ class ZoneUnion:
         # points on the outline, also rounded ones in a file, must be inside
         kept = grown(whole, 0.01 * self._resolution)
         for tolerance in (0.9, 0.6, 0.3, 0.1):
-            outline = shapely().simplify(around, tolerance * self._resolution, preserve_topology=True)
-            if shapely().covers(outline, kept):
+            outline = zones.shapely().simplify(around, tolerance * self._resolution, preserve_topology=True)
+            if zones.shapely().covers(outline, kept):
                 return outline
         return around
 
@@ -344,7 +333,7 @@ def _signed_area(ring: Array) -> float:
 
 def grown(polygons: Any, distances: Any) -> Any:
     """Return polygons grown by distances, m."""
-    return shapely().buffer(polygons, _AROUND * distances, quad_segs=_QUARTER)
+    return zones.shapely().buffer(polygons, _AROUND * distances, quad_segs=_QUARTER)
 
 
 def floor_hulls(
@@ -369,7 +358,7 @@ def floor_hulls(
     lower = (x_W.min(axis=(1, 2)) - reach[:, None]).min(axis=0)
     upper = (x_W.max(axis=(1, 2)) + reach[:, None]).max(axis=0)
     flat = np.ascontiguousarray(x_W[..., :2]).reshape(len(spans), -1, 2)
-    hulls = shapely().convex_hull(shapely().linestrings(flat))
+    hulls = zones.shapely().convex_hull(zones.shapely().linestrings(flat))
     return grown(hulls, reach), lower, upper
 
 
@@ -386,7 +375,7 @@ def solid_hulls(piece: ConvexPiece, spans: Sequence[Span], R_WL: Array, p_WL: Ar
     found = []
     for span in spans:
         ends = [piece.points @ R_WL[k].T + p_WL[k] for k in (span.first, span.last)]
-        corners = hull_vertices(np.concatenate(ends))
+        corners = zones.hull_vertices(np.concatenate(ends))
         reach = piece.radius + span.sagitta + growth
         # a cube around the small ball of the sagitta is enough; round pieces need more corners
         around = reach * (_CUBE if piece.radius < 10 * growth else _ball())

@@ -18,40 +18,25 @@ from typing import IO, TYPE_CHECKING
 
 import numpy as np
 
+from mbplugin import visualization
 from mbplugin.arguments import checked, known_as
 from mbplugin.constraints.rank import View
 from mbplugin.constraints.rows import plane_columns
 from mbplugin.errors import MbPluginError
-from mbplugin.model.mechanism import Mechanism
-from mbplugin.model.mechanism.kinematics import forward
-from mbplugin.model.scene import Scene
-from mbplugin.model.spatial import Array
+from mbplugin.model import Array, JointValues, Mechanism, Scene, forward
 from mbplugin.phrases import counted
 from mbplugin.processes import isolated_command
 from mbplugin.readers import ModelSource, model_of
-from mbplugin.report.picture import LEGEND, Picture, ReactionArrow, reaction_arrows
-from mbplugin.report.picture import picture as whole_picture
+from mbplugin.report.picture import LEGEND, Picture, ReactionArrow, picture as whole_picture, reaction_arrows
 from mbplugin.report.record import judged, reactions_at, reactions_at_rest
 from mbplugin.simulation.manifold import Manifold, PoseVerdict
-from mbplugin.visualization import (
-    Replay,
-    Surface,
-    VisualScene,
-    arrow_points,
-    arrow_surfaces,
-    ghost_surfaces,
-    path_surface,
-    placed,
-    replay_points,
-    robot_surfaces,
-)
+from mbplugin.visualization import Replay, Surface, VisualScene, replay_of
 from mbplugin.visualization.gui.controls import Controls, Screen, TextOverlay
 from mbplugin.visualization.render import camera_for
 
 if TYPE_CHECKING:
     from mbplugin.analysis import Analysis
     from mbplugin.joint_reactions.values import Reactions
-    from mbplugin.model.mechanism.kinematics import JointValues
     from mbplugin.simulation.trajectory.trajectory import Trajectory
     from mbplugin.stopping.outcome import StopReport
 
@@ -164,7 +149,6 @@ def replay(
     """
     from mbplugin.readers.standing import taken_in
     from mbplugin.stopping.outcome import StopReport
-    from mbplugin.visualization import replay_of
 
     mech = model_of(mech)
     if isinstance(mech, Scene) and isinstance(motion, StopReport):
@@ -421,12 +405,14 @@ class DebugWindow:
         self.bullet, self.client, self.window = bullet, client, window
         self.stage = VisualScene(bullet, client, window.seen.mechanism)
         bullet.configureDebugVisualizer(bullet.COV_ENABLE_RENDERING, 0, physicsClientId=client)
-        self.stage.draw(robot_surfaces(window.seen))
+        self.stage.draw(visualization.robot_surfaces(window.seen))
         self.arrows = self.stage.draw(self._beside())
         self.stage.place(window.seen.poses)
         bullet.configureDebugVisualizer(bullet.COV_ENABLE_RENDERING, 1, physicsClientId=client)
         extra = (
-            arrow_points(window.seen) if window.replay is None else replay_points(window.seen, window.replay)
+            visualization.arrow_points(window.seen)
+            if window.replay is None
+            else visualization.replay_points(window.seen, window.replay)
         )
         camera = camera_for(window.seen, SIZE, cloud_W=extra)
         bullet.resetDebugVisualizerCamera(
@@ -462,7 +448,7 @@ class DebugWindow:
     def redraw_arrows(self, arrows: tuple[ReactionArrow, ...]) -> None:
         """Replace the drawn reaction arrows; an empty tuple removes them all."""
         self.stage.remove(self.arrows)
-        surfaces = arrow_surfaces(replace(self.window.seen, arrows=arrows))
+        surfaces = visualization.arrow_surfaces(replace(self.window.seen, arrows=arrows))
         self.arrows = self.stage.draw(surfaces) if arrows else ()
 
     def slider(self, name: str, lower: float, upper: float, start: float) -> int:
@@ -477,11 +463,11 @@ class DebugWindow:
         """Return the surfaces besides the robot: arrows, or the path and ghosts of a replay."""
         seen, replay = self.window.seen, self.window.replay
         if replay is None:
-            return list(arrow_surfaces(seen))
-        line = path_surface(replay.path_W, seen.radius)
+            return list(visualization.arrow_surfaces(seen))
+        line = visualization.path_surface(replay.path_W, seen.radius)
         beside = [] if line is None else [line]
         for key, q in replay.ghosts.items():
-            beside += placed(ghost_surfaces(seen, key), seen.mechanism, q)
+            beside += visualization.placed(visualization.ghost_surfaces(seen, key), seen.mechanism, q)
         return beside
 
     def _keys(self) -> set[str]:

@@ -10,8 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbplugin.model.mechanism.kinematics import BodyPoses
-from mbplugin.model.spatial import Array
+from mbplugin.model import Array, BodyPoses
 from mbplugin.phrases import shortened, visible
 from mbplugin.report.picture import PALETTE, Picture
 from mbplugin.visualization.render import LONGEST, labelled

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mbplugin.model.spatial import Array
+from mbplugin.model import Array
 from mbplugin.simulation.integrators import explicit as dop853
 from mbplugin.simulation.integrators.explicit import ExplicitIntegrator
 from mbplugin.simulation.integrators.explicit_loop import Tableau

@@ -23,7 +23,7 @@ from numba import types
 
 from mbplugin.dynamics.compiler import Records, compiled, kernel
 from mbplugin.dynamics.kernels.articulated import displace
-from mbplugin.model.spatial import AnyArray, Array
+from mbplugin.model import AnyArray, Array
 from mbplugin.simulation.events import EVENT_FUNCTION, clear_candidates, mark_overloaded, reason_to_return
 from mbplugin.simulation.integrators.contract import Chunk, Control, Derivative, Integrator, PythonStep
 from mbplugin.simulation.integrators.explicit import sizes_of

@@ -34,7 +34,7 @@ from mbplugin.dynamics.kernels.articulated import (
 from mbplugin.dynamics.kernels.composite_bodies import gather
 from mbplugin.dynamics.kernels.rows import RATE
 from mbplugin.dynamics.kernels.solve import SINGULAR, resist, row_acceleration, row_in_rates, row_rate
-from mbplugin.model.spatial import AnyArray, Array
+from mbplugin.model import AnyArray, Array
 from mbplugin.simulation.events import EVENT_FUNCTION, clear_candidates, mark_overloaded, reason_to_return
 from mbplugin.simulation.integrators.contract import Chunk, Control, Integrator, PythonStep
 from mbplugin.simulation.integrators.explicit_loop import DEGREE, cubic, keep, settle
