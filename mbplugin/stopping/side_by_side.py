@@ -75,6 +75,7 @@ from mbplugin.stopping.compiled import (
     can_hold,
     keep_curved,
     keep_parts,
+    keep_step,
     load_workspace,
     methods,
     next_switch,
@@ -588,7 +589,11 @@ def _end_step(m: Lanes, i: int, state: KernelState) -> int:
         finite &= isfinite(now.qdd[j])
     if finite and sign_changes(state, watched[: lane.watched], lane.step, now.q, now.qd):
         return _PASSED
-    lane.kept, lane.begin = keep_curved(m.pieces[i], lane.kept, m.s[i], lane.begin, lane.t, workspace)
+    pieces, kept, begin = m.pieces[i], lane.kept, lane.begin
+    if lane.stiff < 0:
+        lane.kept, lane.begin = keep_step(pieces, kept, m.s[i], begin, lane.t, workspace.old, now)
+    else:
+        lane.kept, lane.begin = keep_curved(pieces, kept, m.s[i], begin, lane.t, workspace)
     lane.taken += 1
     return _STEP if finite else BROKEN
 

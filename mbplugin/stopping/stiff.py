@@ -137,27 +137,42 @@ def weigh(one: Records, h: float) -> None:
     for i in range(1, _STAGES):
         c = one.c[i]
         x = c * z
-        # φ₇ from its series, and the others from it, without cancellation
-        phi7 = 1.0
-        for n in range(33, 7, -1):
-            phi7 = 1.0 + phi7 * x / n
-        phi6 = x * phi7 / 5040.0 + 1.0 / 720.0
-        phi5 = x * phi6 + 1.0 / 120.0
-        phi4 = x * phi5 + 1.0 / 24.0
-        phi3 = x * phi4 + 1.0 / 6.0
-        phi2 = x * phi3 + 0.5
+        phi2, phi3, phi4, phi5, phi6, phi7 = _phi(x)
         # less those at z = 0: x times the next one
         d0, d1, d2 = c * x * phi2, c * c * x * phi3, 2.0 * c * c * c * x * phi4
         c4 = c * c * c * c
         d3, d4 = 6.0 * c4 * x * phi5, 24.0 * c4 * c * x * phi6
         one.linear[i, 0], one.linear[i, 1] = d0, c * c * x * phi3
         e0, e1, e2 = c * c * x * phi3, c * c * c * x * phi4, 2.0 * c4 * x * phi5
-        e3, e4 = 6.0 * c4 * c * x * phi6, 24.0 * c4 * c * c * x * phi7 / 5040.0
+        e3, e4 = 6.0 * c4 * c * x * phi6, 24.0 * c4 * c * c * x * phi7
         for j in range(i):
             fit = one.fit[i, j]
             one.weights[i, j] = fit[0] * d0 + fit[1] * d1 + fit[2] * d2 + fit[3] * d3 + fit[4] * d4
             one.double[i, j] = fit[0] * e0 + fit[1] * e1 + fit[2] * e2 + fit[3] * e3 + fit[4] * e4
         one.damped = d0
+
+
+@kernel
+def _phi(x: float) -> tuple[float, float, float, float, float, float]:
+    """Return φ₂ … φ₇ of x: φₖ(x) = x φₖ₊₁(x) + 1/k!, φ₀(x) = eˣ."""
+    if abs(x) < 1.0:
+        # the series of φ₇, and the others from it, without cancellation
+        y = 1.0 + x * (1 / 16) * (1.0 + x * (1 / 17) * (1.0 + x * (1 / 18) * (1.0 + x * (1 / 19))))
+        y = 1.0 + x * (1 / 12) * (1.0 + x * (1 / 13) * (1.0 + x * (1 / 14) * (1.0 + x * (1 / 15) * y)))
+        y = 1.0 + x * (1 / 8) * (1.0 + x * (1 / 9) * (1.0 + x * (1 / 10) * (1.0 + x * (1 / 11) * y)))
+        phi7 = y * (1 / 5040)
+        phi6 = x * phi7 + 1 / 720
+        phi5 = x * phi6 + 1 / 120
+        phi4 = x * phi5 + 1 / 24
+        phi3 = x * phi4 + 1 / 6
+        return x * phi3 + 0.5, phi3, phi4, phi5, phi6, phi7
+    inverse = 1.0 / x
+    phi2 = ((exp(x) - 1.0) * inverse - 1.0) * inverse
+    phi3 = (phi2 - 0.5) * inverse
+    phi4 = (phi3 - 1 / 6) * inverse
+    phi5 = (phi4 - 1 / 24) * inverse
+    phi6 = (phi5 - 1 / 120) * inverse
+    return phi2, phi3, phi4, phi5, phi6, (phi6 - 1 / 720) * inverse
 
 
 @kernel
