@@ -590,7 +590,7 @@ class CompiledStop:
         """Integrate q (nq,) and qd (nv,) in place to rest; return status, time (s) and number of evaluations."""
         addresses, now = called_addresses(), self._workspace.now
         for _ in range(2):
-            for array in arrays_of(self._workspace._replace(stiff=self._workspace.column)):
+            for array in arrays_of(self._workspace._replace(constants=self._workspace.column)):
                 array.fill(0)
             now.q[:], now.qd[:] = q, qd
             status, time, count = compiled_loop()(

@@ -52,14 +52,16 @@ from mbplugin.simulation.kernel_state import (
     load_struct,
 )
 from mbplugin.stopping.stiff import (
+    CONSTANT_RECORDS,
     PARTS,
     POWERS,
+    STIFF,
     STIFF_RECORDS,
+    constants,
     differentiate,
     motion_at,
     motion_of_step,
     parts_of,
-    step_of_stop,
     stiffest,
     take_stiff_step,
 )
@@ -407,6 +409,8 @@ class StopWorkspace(NamedTuple):
         Coefficients of the polynomials of a step.
     stiff : (1,) record array
         The stiff joint and its step, see :data:`~mbplugin.stopping.stiff.STIFF`.
+    constants : (1,) record array
+        Those of the method for a stiff joint, which all stops share.
     column : (nv,) array
         Derivatives of the accelerations by its rate, 1/s.
     counts : (2,) array
@@ -419,6 +423,7 @@ class StopWorkspace(NamedTuple):
     friction: Friction
     inside: Array
     stiff: Records
+    constants: Records
     column: Array
     counts: Array
 
@@ -426,7 +431,7 @@ class StopWorkspace(NamedTuple):
 def workspace_for_stop(n: int, nv: int) -> StopWorkspace:
     """Allocate the workspace of a stop of n joints with brakes and nv rates."""
     inside, motions = np.zeros((POWERS, 2, nv)), (motion_at_rest(nv), motion_at_rest(nv))
-    stiff = step_of_stop().copy(), np.zeros(nv)
+    stiff = np.zeros(1, STIFF), constants(), np.zeros(nv)
     return StopWorkspace(*motions, room_for_steps(nv), room_for_friction(n), inside, *stiff, np.zeros(2))
 
 
@@ -436,7 +441,17 @@ _FRICTION = named_tuple([types.boolean[::1]] * 4, Friction)
 #: In a kernel: the workspace at an address.
 load_workspace: Callable[[int], StopWorkspace] = struct_loader(
     named_tuple(
-        [_MOTION, _MOTION, _TAKEN, _FRICTION, types.float64[:, :, ::1], STIFF_RECORDS, VECTOR, VECTOR],
+        [
+            _MOTION,
+            _MOTION,
+            _TAKEN,
+            _FRICTION,
+            types.float64[:, :, ::1],
+            STIFF_RECORDS,
+            CONSTANT_RECORDS,
+            VECTOR,
+            VECTOR,
+        ],
         StopWorkspace,
     )
 )
@@ -488,7 +503,7 @@ def stop_loop(
     solve, watch_brakes = solve_from(addresses[3]), watch_from(addresses[4])
     resistances, h = load_struct(place).resistances, FIRST_STEP
     workspace, control = load_workspace(workspace_place), (end, rtol, atol)
-    now, old, taken, friction, inside, stiff, column, counts = workspace
+    now, old, taken, friction, inside, stiff, _, column, counts = workspace
     put_all(now, old)
     q, qd, one = now.q, now.qd, stiff[0]
     t, kept, limited = begin_motion(resistances, s, now, old, end, pieces)
@@ -603,6 +618,7 @@ def _stiff_stretch(
             place,
             method,
             one,
+            workspace.constants[0],
             column,
             watched,
             t,

@@ -140,7 +140,7 @@ class StopLanes:
         stages = int(methods()["s"].max())
         assert not methods()["errors"][:, 1].any()
         self._states = [_copied(kernel_state) for _ in range(LANES)]
-        self._workspaces = [_copied(workspace) for _ in range(LANES)]
+        self._workspaces = [_copied(workspace)._replace(constants=workspace.constants) for _ in range(LANES)]
         rows = np.zeros((LANES, n), dtype=np.int64)
         self._states = [
             state._replace(independent_rows=own) for state, own in zip(self._states, rows, strict=True)
@@ -502,7 +502,8 @@ def _try_step(m: Lanes, i: int, method: Records, settings: Settings) -> int:
     clear_candidates(m.event_functions[i, : lane.watched])
     m.h_of[0, i] = lane.step
     if lane.stiff >= 0:
-        weigh(load_workspace(m.places[i, 1]).stiff[0], lane.step)
+        workspace = load_workspace(m.places[i, 1])
+        weigh(workspace.stiff[0], workspace.constants[0], lane.step)
     _put_stage(m, i, method[lane.method], 1)
     return _WAITS
 
@@ -514,8 +515,10 @@ def _put_stage(m: Lanes, i: int, method: Records, stage: int) -> None:
     for k in range(len(m.a)):
         m.a_of[k, i] = method.A[stage, k]
     if m.lane[i].stiff >= 0:
-        one = load_workspace(m.places[i, 1]).stiff[0]
-        m.shift_of[0, i], m.shift_of[1, i] = shifts(one, stage, m.lane[i].step)
+        workspace = load_workspace(m.places[i, 1])
+        m.shift_of[0, i], m.shift_of[1, i] = shifts(
+            workspace.stiff[0], workspace.constants[0], stage, m.lane[i].step
+        )
 
 
 @kernel
@@ -559,7 +562,8 @@ def _error(m: Lanes, i: int, method: Records, rates: Records, settings: Settings
     """Return the error of the step of a lane relative to the tolerance, as a root mean square."""
     total, nv, r, s = 0.0, len(m.q), 0.0, 0.0
     if m.lane[i].stiff >= 0:
-        r, s = error_shifts(load_workspace(m.places[i, 1]).stiff[0])
+        workspace = load_workspace(m.places[i, 1])
+        r, s = error_shifts(workspace.stiff[0], workspace.constants[0])
     for j in range(nv):
         x, v = r * m.column_of[j, i], s * m.column_of[j, i]
         for n in range(method.s + 1):

@@ -60,41 +60,42 @@ _ROWS = (0, 1, 2, 3, 3, 3, 5)
 #: acceleration at the start of the step. Of each stage: ``change`` of the rate of the joint since then, ``rest`` the
 #: change of N of the joint, and ``shift`` the multiple of c in its rates. ``weights`` and ``double`` are those of N in
 #: rates and coordinates less those at z = 0, ``linear`` the two for q̈ at the start, and ``damped`` that of the error.
-#: Constant: ``A`` and its square ``squared``, nodes ``c``, ``errors``, and ``fit``, see :func:`step_of_stop`.
 STIFF = np.dtype(
     [
         ("joint", np.int64),
-        ("decay", np.float64),
-        ("start", np.float64),
-        ("damped", np.float64),
-        *((name, np.float64, (_STAGES,)) for name in ("change", "rest", "shift", "c", "errors")),
-        *((name, np.float64, (_STAGES, _STAGES)) for name in ("weights", "double", "A", "squared")),
+        *((name, np.float64) for name in ("decay", "start", "damped")),
+        *((name, np.float64, (_STAGES,)) for name in ("change", "rest", "shift")),
+        *((name, np.float64, (_STAGES, _STAGES)) for name in ("weights", "double")),
         ("linear", np.float64, (_STAGES, 2)),
+    ],
+    align=True,
+)
+#: Constants of the method: ``A`` and its square ``squared``, nodes ``c``, ``errors``, and ``fit``, which turns changes
+#: of the integrals of 1, θ, θ², … over the time of a stage into the smallest changes of its weights that follow them.
+CONSTANTS = np.dtype(
+    [
+        *((name, np.float64, (_STAGES, _STAGES)) for name in ("A", "squared")),
+        *((name, np.float64, (_STAGES,)) for name in ("c", "errors")),
         ("fit", np.float64, (_STAGES, _STAGES, _EXACT)),
     ],
     align=True,
 )
 STIFF_RECORDS: Any = record_array(STIFF)
+CONSTANT_RECORDS: Any = record_array(CONSTANTS)
 
 
 @lru_cache(maxsize=1)
-def step_of_stop() -> AnyArray:
-    """Return the record (1,) of a step without a stiff joint.
-
-    Its ``fit`` turns changes of the integrals of 1, θ, θ², … over the time of a stage, which depend on z, into the
-    smallest changes of its weights that follow them.
-    """
-    out = np.zeros(1, STIFF)
-    tableau, one = INTEGRATOR.tableau.coefficients, out[0]
-    one["joint"] = -1
+def constants() -> AnyArray:
+    """Return the constants (1,) of the method."""
+    out, tableau = np.zeros(1, CONSTANTS), INTEGRATOR.tableau.coefficients
+    one = out[0]
     one["A"], one["squared"] = tableau.A, tableau.A @ tableau.A
     one["c"], one["errors"] = tableau.c, tableau.errors[0]
     for i in range(1, _STAGES):
         # the second stage has no weight in the step
         own = [j for j in range(i) if j != 1 or i < _STAGES - 1]
-        one["fit"][i, own, : _ROWS[i]] = np.linalg.pinv(
-            np.vander(tableau.c[own], _ROWS[i], increasing=True).T
-        )
+        powers = np.vander(tableau.c[own], _ROWS[i], increasing=True)
+        one["fit"][i, own, : _ROWS[i]] = np.linalg.pinv(powers.T)
     return out
 
 
@@ -131,11 +132,11 @@ def begin_stiff_step(one: Records, acceleration: float) -> None:
 
 
 @kernel
-def weigh(one: Records, h: float) -> None:
+def weigh(one: Records, fixed: Records, h: float) -> None:
     """Fill the weights of a step of length h, s: integrals over a stage are k! c^(k+1) φ_(k+1)(c z) for θ^k."""
     z = h * one.decay
     for i in range(1, _STAGES):
-        c = one.c[i]
+        c = fixed.c[i]
         x = c * z
         phi2, phi3, phi4, phi5, phi6, phi7 = _phi(x)
         # less those at z = 0: x times the next one
@@ -146,7 +147,7 @@ def weigh(one: Records, h: float) -> None:
         e0, e1, e2 = c * c * x * phi3, c * c * c * x * phi4, 2.0 * c4 * x * phi5
         e3, e4 = 6.0 * c4 * c * x * phi6, 24.0 * c4 * c * c * x * phi7
         for j in range(i):
-            fit = one.fit[i, j]
+            fit = fixed.fit[i, j]
             one.weights[i, j] = fit[0] * d0 + fit[1] * d1 + fit[2] * d2 + fit[3] * d3 + fit[4] * d4
             one.double[i, j] = fit[0] * e0 + fit[1] * e1 + fit[2] * e2 + fit[3] * e3 + fit[4] * e4
         one.damped = d0
@@ -176,15 +177,15 @@ def _phi(x: float) -> tuple[float, float, float, float, float, float]:
 
 
 @kernel
-def shifts(one: Records, i: int, h: float) -> tuple[float, float]:
+def shifts(one: Records, fixed: Records, i: int, h: float) -> tuple[float, float]:
     """Return the multiples of c that stage i of a step of length h, s, adds to coordinates and to rates."""
     lead, scale = one.start, 1.0 / one.decay
     s, r, run = one.linear[i, 0] * scale * lead, one.linear[i, 1] * scale * lead, 0.0
     for j in range(1, i):
         rest = scale * one.rest[j]
-        s += one.weights[i, j] * rest - one.A[i, j] * one.change[j]
-        r += one.double[i, j] * rest - one.squared[i, j] * one.change[j]
-        run += one.A[i, j] * one.shift[j]
+        s += one.weights[i, j] * rest - fixed.A[i, j] * one.change[j]
+        r += one.double[i, j] * rest - fixed.squared[i, j] * one.change[j]
+        run += fixed.A[i, j] * one.shift[j]
     one.shift[i] = h * s
     # the rates of the stages, which the coordinates are integrals of, are shifted already
     return h * (h * r - run), h * s
@@ -198,12 +199,12 @@ def note_stage(one: Records, i: int, change: float, acceleration: float) -> None
 
 
 @kernel
-def error_shifts(one: Records) -> tuple[float, float]:
+def error_shifts(one: Records, fixed: Records) -> tuple[float, float]:
     """Return the multiples of c in the errors of coordinates and rates, per length of the step."""
     change, rest, scale = 0.0, 0.0, 1.0 / one.decay
     for j in range(1, _STAGES):
-        change += one.errors[j] * one.change[j]
-        rest += one.errors[j] * one.rest[j]
+        change += fixed.errors[j] * one.change[j]
+        rest += fixed.errors[j] * one.rest[j]
     return -scale * change, scale * one.damped * rest - change
 
 
@@ -230,6 +231,7 @@ def take_stiff_step(
     place: int,
     method: Records,
     one: Records,
+    fixed: Records,
     column: Array,
     event_functions: Records,
     t: float,
@@ -249,8 +251,8 @@ def take_stiff_step(
         Address of the kernel state.
     method : (1,) record array
         The tables of Dormand and Prince.
-    one : record
-        See ``STIFF``.
+    one, fixed : record
+        See ``STIFF`` and ``CONSTANTS``.
     column : (nv,) array
         c, 1/s.
     event_functions : (n,) record array
@@ -275,9 +277,9 @@ def take_stiff_step(
         if step < SHORTEST * (1.0 + abs(t)):
             return TOO_SMALL, t, h
         clear_candidates(event_functions)
-        weigh(one, step)
+        weigh(one, fixed, step)
         for i in range(1, _STAGES):
-            r, s = shifts(one, i, step)
+            r, s = shifts(one, fixed, i, step)
             for k in range(nv):
                 dx, dv = 0.0, 0.0
                 for n in range(i):
@@ -291,7 +293,7 @@ def take_stiff_step(
             if i < _STAGES - 1:
                 mark_overloaded(m, event_functions)
         counts[0] += _STAGES - 1
-        r, s = error_shifts(one)
+        r, s = error_shifts(one, fixed)
         total = 0.0
         for k in range(nv):
             x, v = r * column[k], s * column[k]
