@@ -349,7 +349,17 @@ def keep_curved(
     powers = 0
     if parts_of(one, length) > 1:
         powers = motion_of_step(
-            one, workspace.column, length, old.q, now.q, old.qd, now.qd, old.qdd, now.qdd, workspace.inside
+            one,
+            workspace.constants[0],
+            workspace.column,
+            length,
+            old.q,
+            now.q,
+            old.qd,
+            now.qd,
+            old.qdd,
+            now.qdd,
+            workspace.inside,
         )
     return keep_parts(pieces, kept, s, begin, t, workspace, length, 1.0, powers)
 
@@ -503,7 +513,7 @@ def stop_loop(
     solve, watch_brakes = solve_from(addresses[3]), watch_from(addresses[4])
     resistances, h = load_struct(place).resistances, FIRST_STEP
     workspace, control = load_workspace(workspace_place), (end, rtol, atol)
-    now, old, taken, friction, inside, stiff, _, column, counts = workspace
+    now, old, taken, friction, inside, stiff, fixed, column, counts = workspace
     put_all(now, old)
     q, qd, one = now.q, now.qd, stiff[0]
     t, kept, limited = begin_motion(resistances, s, now, old, end, pieces)
@@ -564,7 +574,7 @@ def stop_loop(
         if status == LOOK:
             length = t - begin
             powers = motion_of_step(
-                one, column, length, old.q, now.q, old.qd, now.qd, old.qdd, now.qdd, inside
+                one, fixed[0], column, length, old.q, now.q, old.qd, now.qd, old.qdd, now.qdd, inside
             )
             fraction, which = locate(address, place, watched, begin, length, old.q, inside[:powers])
             if which < 0:
@@ -609,7 +619,7 @@ def _stiff_stretch(
     as for :func:`stop_loop`: ``method`` (2,), ``watched`` (n,), ``s`` (n,), ``pieces`` (k, 7, nv).
     """
     now, one, column = workspace.now, workspace.stiff[0], workspace.column
-    status, begin = DONE, t
+    status, begin, one.last_error = DONE, t, 0.0
     for _ in range(AT_ONCE):
         if not goal - t > SHORTEST * (1.0 + abs(goal)):
             break
@@ -676,6 +686,7 @@ def _advance(
         0.0,
         inf if once else 0.0,
         False,
+        True,
         now.q,
         now.qd,
         now.qdd,

@@ -51,14 +51,16 @@ LANED_RESISTANCE = LanesRecord(RESISTANCE, (*PARTS, "sense", "stuck"))
 #: is the index of its integrator, the second one for a stretch in ``once`` step. ``t`` is the time, ``begin`` that of
 #: the last stored step, ``goal`` the end of the stretch, ``h`` the length of the next step, ``own`` that within this
 #: stretch, ``short`` the longest stretch for the second method, and ``step`` the step being taken, s, which may then
-#: grow by the factor ``grown``. ``kept`` counts stored pieces, ``taken`` steps of this stretch, ``watched`` event
-#: functions, ``controlled`` driven joints, and ``rounds`` stretches. ``carries``: a brake at rest carries a load.
+#: grow by the factor ``grown``; ``last_error`` and ``last_step`` are those of the step before in this stretch. ``kept``
+#: counts stored pieces, ``taken`` steps of this stretch, ``watched`` event functions, ``controlled`` driven joints, and
+#: ``rounds`` stretches. ``carries``: a brake at rest carries a load.
 LANE = np.dtype(
     [
         *((name, np.int64) for name in ("number", "stage", "method", "kept", "taken", "watched")),
         *((name, np.int64) for name in ("controlled", "rounds", "at_zero", "evaluations", "stiff")),
         *((name, np.bool_) for name in ("once", "last", "changed", "carries")),
         *((name, np.float64) for name in ("t", "begin", "goal", "h", "own", "short", "step", "grown")),
+        *((name, np.float64) for name in ("last_error", "last_step")),
     ],
     align=True,
 )

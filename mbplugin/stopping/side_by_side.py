@@ -46,6 +46,7 @@ from mbplugin.simulation.integrators.explicit_loop import (
     MOST,
     SAFETY,
     SHORTEST,
+    growth,
     is_motion,
 )
 from mbplugin.simulation.kernel_state import (
@@ -433,6 +434,7 @@ def _stretch(m: Lanes, i: int, settings: Settings) -> int:
         return BROKEN
     put_all(now, workspace.old)
     lane.begin, lane.goal, lane.taken = t, next_switch(m.s[i], t, settings.end), 0
+    lane.last_error = 0.0
     # in one short step the method of low order is exact enough with half the evaluations
     lane.once, lane.stiff, workspace.stiff[0].joint = lane.goal - t <= lane.short, -1, -1
     if not lane.once:
@@ -553,7 +555,8 @@ def _after_stage(m: Lanes, i: int, method: Records, settings: Settings) -> int:
         # the step is not short enough for the method of low order
         lane.h, lane.short = max(lane.h, lane.own), min(SHORT, lane.own)
         return _careful(m, i)
-    lane.grown = min(lane.grown, SAFETY * error**own.exponent if error > 0.0 else MOST)
+    lane.grown = min(lane.grown, growth(error, lane.step, lane.last_error, lane.last_step, own.exponent))
+    lane.last_error, lane.last_step = error, lane.step
     return _end_step(m, i, state)
 
 
@@ -621,6 +624,7 @@ def _end_stretch(m: Lanes, i: int, look: bool, addresses: AnyArray) -> int:
         length = lane.t - lane.begin
         powers = motion_of_step(
             workspace.stiff[0],
+            workspace.constants[0],
             workspace.column,
             length,
             old.q,

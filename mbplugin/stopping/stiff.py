@@ -34,6 +34,7 @@ from mbplugin.simulation.integrators.explicit_loop import (
     MOST,
     SAFETY,
     SHORTEST,
+    growth,
     put,
     put_row,
     quintic,
@@ -45,38 +46,45 @@ from mbplugin.simulation.kernel_state import FORWARD_DYNAMICS, TOO_SMALL, Evalua
 #: A joint is treated as stiff in a stretch which is longer than this, in units of its time constant; times beyond
 #: ``_SPAN``, s, do not count, as steps are not longer.
 _STIFF, _SPAN = 0.25, 0.02
-#: Longest step, in units of the time constant: beyond it the motion is no polynomial of degree 8.
-LONGEST = 4.5
+#: Longest step, in units of the time constant: beyond it the motion is no polynomial of degree 12.
+LONGEST = 2.5
 #: Longest part of a step, in units of the time constant, that is stored as one quintic; and the least step with such
 #: a motion that more than a quintic is needed to search it for events.
 _PART, _CURVED = 1.5, 0.5
 #: Largest number of parts of a step, and number of powers in the polynomials of its motion.
-PARTS, POWERS = 4, 9
+PARTS, POWERS = 4, 13
 #: Number of stages with the end of the step, and largest number of powers of time that a row integrates exactly.
 _STAGES, _EXACT = 7, 5
 #: Number of powers of time that each row of Dormand and Prince's tableau integrates exactly; the last is the step.
 _ROWS = (0, 1, 2, 3, 3, 3, 5)
+#: Number of points at which the motion within a step is fitted.
+_FITTED = 7
 #: The step of a stop with a stiff joint. ``joint`` is its rate, −1 without one; ``decay`` is λ, 1/s, and ``start`` its
 #: acceleration at the start of the step. Of each stage: ``change`` of the rate of the joint since then, ``rest`` the
 #: change of N of the joint, and ``shift`` the multiple of c in its rates. ``weights`` and ``double`` are those of N in
 #: rates and coordinates less those at z = 0, ``linear`` the two for q̈ at the start, and ``damped`` that of the error.
+#: ``last_error`` and ``last_step`` are those of the step before, 0 without one. ``curved`` is workspace.
 STIFF = np.dtype(
     [
         ("joint", np.int64),
-        *((name, np.float64) for name in ("decay", "start", "damped")),
+        *((name, np.float64) for name in ("decay", "start", "damped", "last_error", "last_step")),
         *((name, np.float64, (_STAGES,)) for name in ("change", "rest", "shift")),
         *((name, np.float64, (_STAGES, _STAGES)) for name in ("weights", "double")),
         ("linear", np.float64, (_STAGES, 2)),
+        ("curved", np.float64, (_FITTED,)),
     ],
     align=True,
 )
 #: Constants of the method: ``A`` and its square ``squared``, nodes ``c``, ``errors``, and ``fit``, which turns changes
-#: of the integrals of 1, θ, θ², … over the time of a stage into the smallest changes of its weights that follow them.
+#: of the integrals of 1, θ, θ², … over the time of a stage into the smallest changes of its weights that follow them;
+#: ``curve`` turns values at the fractions ``nodes`` of a step into the coefficients of a polynomial through them.
 CONSTANTS = np.dtype(
     [
         *((name, np.float64, (_STAGES, _STAGES)) for name in ("A", "squared")),
         *((name, np.float64, (_STAGES,)) for name in ("c", "errors")),
         ("fit", np.float64, (_STAGES, _STAGES, _EXACT)),
+        ("nodes", np.float64, (_FITTED,)),
+        ("curve", np.float64, (_FITTED, _FITTED)),
     ],
     align=True,
 )
@@ -96,6 +104,8 @@ def constants() -> AnyArray:
         own = [j for j in range(i) if j != 1 or i < _STAGES - 1]
         powers = np.vander(tableau.c[own], _ROWS[i], increasing=True)
         one["fit"][i, own, : _ROWS[i]] = np.linalg.pinv(powers.T)
+    one["nodes"] = 0.5 + 0.5 * np.polynomial.chebyshev.chebpts1(_FITTED)
+    one["curve"] = np.linalg.inv(np.vander(one["nodes"], increasing=True))
     return out
 
 
@@ -309,7 +319,8 @@ def take_stiff_step(
         counts[1] += 1
         h = step * (LEAST if error != error else max(LEAST, SAFETY * error**own.exponent))
         grown = 1.0
-    grown = min(grown, SAFETY * error**own.exponent if error > 0.0 else MOST)
+    grown = min(grown, growth(error, step, one.last_error, one.last_step, own.exponent))
+    one.last_error, one.last_step = error, step
     put(m.at, q)
     put(m.v, qd)
     status = take_accelerations(place, regular, q, qd, qdd)
@@ -332,6 +343,7 @@ def parts_of(one: Records, length: float) -> int:
 @kernel
 def motion_of_step(
     one: Records,
+    fixed: Records,
     column: Array,
     length: float,
     q0: Array,
@@ -346,7 +358,7 @@ def motion_of_step(
 
     Without a stiff joint they are quintics. Otherwise the decaying part of the motion is A c e^(zθ) with the amplitude
     of the exact solution for N as a cubic through its stages; what a quintic cannot follow of it is θ³ (1 − θ)³ times a
-    quadratic here.
+    polynomial of degree 6 here, with an error of 1e-10 of its rate.
 
     Parameters
     ----------
@@ -370,18 +382,23 @@ def motion_of_step(
     d2, d1 = f01 - 1.1 * d3, g0 - 0.3 * f01 + 0.24 * d3
     amplitude = one.start + (d1 + (2.0 * d2 + 6.0 * d3 / z) / z) / z
     amplitude /= one.decay * one.decay * one.decay
-    p0, p1, p2 = _beyond(z, 0.2), _beyond(z, 0.5), _beyond(z, 0.8)
-    f01, f12 = (p1 - p0) / 0.3, (p2 - p1) / 0.3
-    k2 = (f12 - f01) / 0.6
-    k1, k0 = f01 - 0.7 * k2, p0 - 0.2 * f01 + 0.1 * k2
-    r = (k0, k1 - 3 * k0, k2 - 3 * k1 + 3 * k0, 3 * k1 - k0 - 3 * k2, 3 * k2 - k1, -k2)
-    for j in range(len(q0)):
-        own = amplitude * column[j]
-        for n in range(6, POWERS):
+    for i in range(_FITTED):
+        one.curved[i] = _beyond(z, fixed.nodes[i])
+    # powers of θ³ (1 − θ)³ times the polynomial through what e^(zθ) has beyond its quintic at the nodes
+    r = (0.0, 0.0, 0.0, 0.0)
+    for n in range(6, POWERS):
+        for j in range(len(q0)):
             out[n, 0, j] = out[n, 1, j] = 0.0
-        for n in range(6):
-            out[n + 3, 0, j] += own * r[n]
-            out[n + 2, 1, j] += own * (n + 3) * r[n] / length
+    for n in range(_FITTED + 3):
+        k = 0.0
+        if n < _FITTED:
+            for i in range(_FITTED):
+                k += fixed.curve[n, i] * one.curved[i]
+        r = (k, r[0], r[1], r[2])
+        own = amplitude * (r[0] - 3.0 * r[1] + 3.0 * r[2] - r[3])
+        for j in range(len(q0)):
+            out[n + 3, 0, j] += own * column[j]
+            out[n + 2, 1, j] += own * column[j] * (n + 3) / length
     return POWERS
 
 
