@@ -114,6 +114,22 @@ def test_the_rest_of_a_joint_within_a_step_is_found_on_its_decay(torque: float) 
     assert found.tool_distance == pytest.approx(LENGTH * travel, abs=1e-9)
 
 
+def test_the_pieces_of_a_motion_follow_the_decay() -> None:
+    """Half-way in each, where its quintic is (q₀ + q₁)/2 + 5 h (v₀ − v₁)/32 + h² (a₀ + a₁)/64."""
+    scenario = rod(Brake("j0", 5.0, engagement=0.03))
+    one = CompiledStop(scenario)
+    one.stop(scenario.q, scenario.qd)
+    times = np.concatenate(([0.0], np.cumsum(one.pieces[:, 0, 0])))
+    checked = 0
+    for piece, t in zip(one.pieces, times, strict=False):
+        h, (q0, v0, a0, q1, v1, a1) = piece[0, 0], piece[1:, 0]
+        if h > 0.0 and t + h < 0.03:
+            middle = 0.5 * (q0 + q1) + 5 / 32 * h * (v0 - v1) + h**2 / 64 * (a0 + a1)
+            assert middle == pytest.approx(TAU * -np.expm1(-(t + 0.5 * h) / TAU), abs=3e-7)
+            checked += 1
+    assert checked > 8
+
+
 # Beside runs of small tolerance.
 
 
