@@ -111,6 +111,7 @@ from mbplugin.stopping.stiff import (
     motion_at,
     motion_of_step,
     note_stage,
+    set_decay,
     shifts,
     stiffest,
     weigh,
@@ -466,7 +467,8 @@ def _after_difference(m: Lanes, i: int) -> int:
     for k in range(len(m.q)):
         column[k] = (m.rates_of[k].qdd[i] - now.qdd[k]) / (m.v_of[j, i] - now.qd[j])
         m.column_of[k, i] = column[k]
-    one.joint, one.decay = j, column[j]
+    set_decay(one, j, column)
+    lane.stiff = one.joint
     lane.evaluations += 1
     return _STEP
 

@@ -129,9 +129,19 @@ def difference(rate: float) -> float:
 
 
 @kernel
+def set_decay(one: Records, joint: int, column: Array) -> None:
+    """Store the stiff joint and its decay, from ``column`` (nv,); none if its rate grows.
+
+    The force of a short-circuited motor falls with the rate where that is high: viscous damping does not tell it.
+    """
+    one.decay = column[joint]
+    one.joint = joint if one.decay < 0.0 else -1
+
+
+@kernel
 def longest_step(one: Records) -> float:
     """Return the longest step with a stiff joint, s."""
-    return float(LONGEST / abs(one.decay)) if one.decay != 0.0 else np.inf
+    return float(-LONGEST / one.decay)
 
 
 @kernel
@@ -232,7 +242,7 @@ def differentiate(
     evaluate(place, FORWARD_DYNAMICS, t, t, q, m.v)
     for k in range(len(qd)):
         column[k] = (m.rates[k].qdd - qdd[k]) / (m.v[j] - qd[j])
-    one.decay = column[j]
+    set_decay(one, j, column)
 
 
 @kernel

@@ -145,6 +145,14 @@ def test_results_stay_within_the_tolerance_with_few_evaluations(delays: tuple[fl
     assert coarse.evaluations < 320
 
 
+def test_a_joint_whose_rate_grows_is_not_stiff() -> None:
+    """A short-circuited motor brakes less the faster it turns: at 1 rad/s, its force falls by more than the damping."""
+    brake = Brake("j0", 5.0, short_circuit=2000.0, short_circuit_rate=0.2)
+    coarse, fine = stop(rod(brake)), stop(rod(brake), 1e-11, 1e-13)
+    assert coarse.times[0] == pytest.approx(fine.times[0], abs=1e-8)
+    assert coarse.travels[0] == pytest.approx(fine.travels[0], abs=1e-9)
+
+
 @pytest.mark.parametrize("joints", ["free", "limited"])
 def test_stops_side_by_side_are_those_one_by_one(joints: str, monkeypatch: pytest.MonkeyPatch) -> None:
     scenario = light_wrist(**({"lower": -0.55, "upper": 0.33} if joints == "limited" else {}))
