@@ -122,28 +122,62 @@ def first_change(
     The kernel state is left at some point inside the step. ``address`` is that of ``evaluate``.
     """
     evaluate = evaluate_from(address)
-    m, nv, count = load_struct(place), polynomial.shape[2], len(event_functions)
-    inside = _Inside(start, length, q0, polynomial, np.empty(nv), np.empty(len(q0)), np.empty(nv))
-    looks, what = np.empty((_PARTS + 1, count)), 0
+    m, count, what = load_struct(place), len(event_functions), 0
+    inside = _Inside(start, length, q0, polynomial, m.x, m.at, m.v)
     for n in range(count):
         if event_functions[n].candidate:
             what |= _needed(m, event_functions[n])
+    if not what:
+        return _first_of_motion(evaluate, place, event_functions, inside)
+    looks = np.empty((_PARTS + 1, count))
     for k in range(_PARTS + 1):
-        if what:
-            _put(evaluate, place, what, inside, k / _PARTS)
+        _put(evaluate, place, what, inside, k / _PARTS)
         for n in range(count):
             if event_functions[n].candidate:
-                looks[k, n] = (
-                    event_value(m, event_functions[n], inside.q, inside.qd)
-                    if what
-                    else _value_of_motion(m, event_functions[n], inside, k / _PARTS)
-                )
+                looks[k, n] = event_value(m, event_functions[n], inside.q, inside.qd)
     first, which = _NONE, -1
     for n in range(count):
         if event_functions[n].candidate:
             zero = _first_zero(evaluate, place, event_functions[n], inside, looks[:, n])
             if zero < first:
                 first, which = zero, n
+    return first, which
+
+
+@kernel
+def _first_of_motion(
+    evaluate: Evaluate, place: int, event_functions: Records, inside: _Inside
+) -> tuple[float, int]:
+    """Return what :func:`first_change` does for candidates that need no parts of ``evaluate``.
+
+    They are sampled no further than to the first sign change, of all of them.
+    """
+    m, first, which = load_struct(place), _NONE, -1
+    for n in range(len(event_functions)):
+        one = event_functions[n]
+        if not one.candidate:
+            continue
+        slides, before, found = one.kind == ROW_RATE, _value_of_motion(m, one, inside, 0.0), _NONE
+        least = START if not slides or abs(before) <= AT_REST else 0.0
+        # a rate that does not start in its sense may change within the first part
+        late = not slides or before * one.sense > AT_REST
+        for k in range(_PARTS):
+            low, high = k / _PARTS, (k + 1) / _PARTS
+            if late and low > first:
+                break
+            after, zero = _value_of_motion(m, one, inside, high), -1.0
+            if after == 0.0:
+                zero = high
+            elif before * after < 0.0:
+                zero = _root(evaluate, place, one, inside, (low, before), (high, after))
+            if zero > least and _counts(evaluate, place, one, inside, zero):
+                found = zero
+                break
+            before = after
+        if found > 1.0 and not late and _value_of_motion(m, one, inside, 1.0) * one.sense < -WRONG:
+            found = _early_zero(evaluate, place, one, inside)
+        if found < first:
+            first, which = found, n
     return first, which
 
 

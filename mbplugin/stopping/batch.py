@@ -567,7 +567,7 @@ class CompiledStop:
         """Integrate q (nq,) and qd (nv,) in place to rest; return status, time (s) and number of evaluations."""
         addresses, now = compiled.called_addresses(), self._workspace.now
         for _ in range(2):
-            for array in arrays_of(self._workspace):
+            for array in arrays_of(self._workspace._replace(constants=self._workspace.column)):
                 array.fill(0)
             now.q[:], now.qd[:] = q, qd
             status, time, count = compiled.compiled_loop()(

@@ -23,19 +23,18 @@ from mbplugin.simulation.events import (
     ROW_RATE,
     locate_address,
     locate_from,
+    sign_changes,
     watch_address,
     watch_from,
 )
 from mbplugin.simulation.friction import AT_REST, is_at_rest, let_slide, solve_address, solve_from
 from mbplugin.simulation.integrators.explicit_loop import (
     METHOD,
-    QUINTIC,
+    SHORTEST,
     Tableau,
     advance_address,
     advance_from,
     put,
-    quintic,
-    quintic_at,
 )
 from mbplugin.simulation.integrators.methods.dopri5 import INTEGRATOR
 from mbplugin.simulation.kernel_state import (
@@ -51,6 +50,20 @@ from mbplugin.simulation.kernel_state import (
     evaluate_from,
     held_words,
     load_struct,
+)
+from mbplugin.stopping.stiff import (
+    CONSTANT_RECORDS,
+    PARTS,
+    POWERS,
+    STIFF,
+    STIFF_RECORDS,
+    constants,
+    differentiate,
+    motion_at,
+    motion_of_step,
+    parts_of,
+    stiffest,
+    take_stiff_step,
 )
 
 #: Rate of a row that sticks without a multiplier beyond which it is not rounding, in units of ``AT_REST``.
@@ -71,7 +84,8 @@ SHORT = 3e-3
 #: time at which its drive is powered off; ``engagement_time``: time at which its brake engages, s. ``lower``,
 #: ``upper``: coordinates beyond which it has passed its limits. ``controlled``: its drive is still powered.
 #: ``direction``: sense of its motion when braking starts; ``position_at_braking``: its coordinate then;
-#: ``max_travel``: largest travel since then in that sense; ``rest``: last time at which it moved, s.
+#: ``max_travel``: largest travel since then in that sense; ``rest``: last time at which it moved, s; ``damped``: rate
+#: of decay of its rate by damping alone, as at the last decision, 1/s.
 STOPPING = np.dtype(
     [
         ("rate", np.int64),
@@ -86,6 +100,7 @@ STOPPING = np.dtype(
         ("position_at_braking", np.float64),
         ("max_travel", np.float64),
         ("rest", np.float64),
+        ("damped", np.float64),
     ],
     align=True,
 )
@@ -130,6 +145,7 @@ def solve_brakes(
     """
     controlled = all_at_rest_hold(place, words, rows, s, now, friction, at_zero)
     _accelerate(evaluate, place, t, now)
+    _note_damping(place, s)
     if can_hold(place, s, controlled, friction):
         return 1, True
     hold_rows(words, controlled, len(now.qd))
@@ -208,6 +224,15 @@ def _accelerate(evaluate: Evaluate, place: int, t: float, now: Motion) -> None:
     rates = load_struct(place).rates
     for j in range(len(now.qd)):
         now.qdd[j] = rates[j].qdd
+
+
+@kernel
+def _note_damping(place: int, s: Records) -> None:
+    """Fill the rates of decay of all joints from the last evaluation."""
+    m = load_struct(place)
+    for n in range(len(s)):
+        rate = m.rates[s[n].rate]
+        s[n].damped = 0.0 if rate.held else (rate.viscous + m.resistances[n].viscous) / rate.D
 
 
 @kernel
@@ -316,6 +341,55 @@ def keep_step(
 
 
 @kernel
+def keep_curved(
+    pieces: Array, kept: int, s: Records, begin: float, t: float, workspace: StopWorkspace
+) -> tuple[int, float]:
+    """Store a step of the workspace in ``pieces`` (k, 7, nv), in several pieces where a joint is stiff."""
+    now, old, one, length = workspace.now, workspace.old, workspace.stiff[0], t - begin
+    powers = 0
+    if parts_of(one, length) > 1:
+        powers = motion_of_step(
+            one,
+            workspace.constants[0],
+            workspace.column,
+            length,
+            old.q,
+            now.q,
+            old.qd,
+            now.qd,
+            old.qdd,
+            now.qdd,
+            workspace.inside,
+        )
+    return keep_parts(pieces, kept, s, begin, t, workspace, length, 1.0, powers)
+
+
+@kernel
+def keep_parts(
+    pieces: Array,
+    kept: int,
+    s: Records,
+    begin: float,
+    t: float,
+    workspace: StopWorkspace,
+    length: float,
+    fraction: float,
+    powers: int,
+) -> tuple[int, float]:
+    """Store a fraction of a step, up to t (s), in ``pieces`` (k, 7, nv), in several pieces where a joint is stiff.
+
+    The step of the given length, s, has polynomials with a number of powers in the workspace.
+    """
+    old, taken, n = workspace.old, workspace.taken, parts_of(workspace.stiff[0], fraction * length)
+    for k in range(n - 1):
+        x = fraction * (k + 1) / n
+        taken.t[k] = begin + x * length
+        motion_at(length, x, old.q, workspace.inside[:powers], taken.q[k], taken.qd[k], taken.qdd[k])
+    kept, begin = keep_all(pieces, kept, s, begin, old, taken, n - 1)
+    return keep_step(pieces, kept, s, begin, t, old, workspace.now)
+
+
+@kernel
 def keep_piece(pieces: Array, k: int, length: float, old: Motion, now: Motion) -> int:
     """Store a step as piece k of ``pieces`` (most, 7, nv); return the number of pieces.
 
@@ -341,8 +415,14 @@ class StopWorkspace(NamedTuple):
     now, old : Motion
     taken : Taken
     friction : Friction
-    inside : (6, 2, nv) array
-        Coefficients of the quintics of a step.
+    inside : (POWERS, 2, nv) array
+        Coefficients of the polynomials of a step.
+    stiff : (1,) record array
+        The stiff joint and its step, see :data:`~mbplugin.stopping.stiff.STIFF`.
+    constants : (1,) record array
+        Those of the method for a stiff joint, which all stops share.
+    column : (nv,) array
+        Derivatives of the accelerations by its rate, 1/s.
     counts : (2,) array
         Evaluations and rejected steps.
     """
@@ -352,14 +432,17 @@ class StopWorkspace(NamedTuple):
     taken: Taken
     friction: Friction
     inside: Array
+    stiff: Records
+    constants: Records
+    column: Array
     counts: Array
 
 
 def workspace_for_stop(n: int, nv: int) -> StopWorkspace:
     """Allocate the workspace of a stop of n joints with brakes and nv rates."""
-    inside = np.zeros((QUINTIC + 1, 2, nv))
-    motions = motion_at_rest(nv), motion_at_rest(nv)
-    return StopWorkspace(*motions, room_for_steps(nv), room_for_friction(n), inside, np.zeros(2))
+    inside, motions = np.zeros((POWERS, 2, nv)), (motion_at_rest(nv), motion_at_rest(nv))
+    stiff = np.zeros(1, STIFF), constants(), np.zeros(nv)
+    return StopWorkspace(*motions, room_for_steps(nv), room_for_friction(n), inside, *stiff, np.zeros(2))
 
 
 _MOTION = named_tuple([VECTOR] * 4, Motion)
@@ -367,7 +450,20 @@ _TAKEN = named_tuple([VECTOR, *[MATRIX] * 4, types.float64[:, :, :, ::1]], Taken
 _FRICTION = named_tuple([types.boolean[::1]] * 4, Friction)
 #: In a kernel: the workspace at an address.
 load_workspace: Callable[[int], StopWorkspace] = struct_loader(
-    named_tuple([_MOTION, _MOTION, _TAKEN, _FRICTION, types.float64[:, :, ::1], VECTOR], StopWorkspace)
+    named_tuple(
+        [
+            _MOTION,
+            _MOTION,
+            _TAKEN,
+            _FRICTION,
+            types.float64[:, :, ::1],
+            STIFF_RECORDS,
+            CONSTANT_RECORDS,
+            VECTOR,
+            VECTOR,
+        ],
+        StopWorkspace,
+    )
 )
 
 
@@ -417,13 +513,13 @@ def stop_loop(
     solve, watch_brakes = solve_from(addresses[3]), watch_from(addresses[4])
     resistances, h = load_struct(place).resistances, FIRST_STEP
     workspace, control = load_workspace(workspace_place), (end, rtol, atol)
-    now, old, taken, friction, inside, counts = workspace
+    now, old, taken, friction, inside, stiff, fixed, column, counts = workspace
     put_all(now, old)
-    q, qd = now.q, now.qd
+    q, qd, one = now.q, now.qd, stiff[0]
     t, kept, limited = begin_motion(resistances, s, now, old, end, pieces)
     if limited:
         return LIMIT, t, 0
-    watched, changed, at_zero, exact = event_functions[:0], True, -1, True
+    watched, changed, at_zero, short = event_functions[:0], True, -1, SHORT
     for _ in range(STEPS):
         if changed:
             spent, decided = solve_brakes(
@@ -438,13 +534,13 @@ def stop_loop(
             return STOPPED, t, int(counts[0])
         if t >= end:
             return MOVING, t, int(counts[0])
-        if kept + 2 * AT_ONCE > STEPS:
+        if kept + (PARTS + 1) * AT_ONCE > STEPS:
             break
         put_all(now, old)
-        begin, which, goal = t, -1, next_switch(s, t, end)
-        # in one short step the method of low order is exact enough with half the evaluations, unless a joint is stiff
-        status = WEAK
-        if exact and goal - t <= SHORT:
+        begin, which, goal, count = t, -1, next_switch(s, t, end), 0
+        # in one short step the method of low order is exact enough with half the evaluations
+        status, one.joint = WEAK, -1
+        if goal - t <= short:
             status, count, t, length = _advance(
                 advance,
                 address,
@@ -460,27 +556,38 @@ def stop_loop(
                 taken,
                 counts,
             )
-            h, exact = max(h, length), status != WEAK
+            h, short = max(h, length), min(SHORT, length)
         if status == WEAK:
+            one.joint = stiffest(s, friction.sticking, goal - t)
+            if one.joint >= 0:
+                differentiate(evaluate, place, one, t, q, qd, now.qdd, column)
+                counts[0] += 1
+        if one.joint >= 0:
+            status, t, h, kept, begin = _stiff_stretch(
+                evaluate, place, method, watched, t, goal, h, control, workspace, s, pieces, kept
+            )
+        elif status == WEAK:
             status, count, t, h = _advance(
                 advance, address, place, method[:1], watched, t, goal, h, control, False, now, taken, counts
             )
         kept, begin = keep_all(pieces, kept, s, begin, old, taken, count - 1 if status == LOOK else count)
         if status == LOOK:
             length = t - begin
-            quintic(length, old.q, now.q, old.qd, now.qd, old.qdd, now.qdd, inside)
-            fraction, which = locate(address, place, watched, begin, length, old.q, inside)
+            powers = motion_of_step(
+                one, fixed[0], column, length, old.q, now.q, old.qd, now.qd, old.qdd, now.qdd, inside
+            )
+            fraction, which = locate(address, place, watched, begin, length, old.q, inside[:powers])
             if which < 0:
                 # the event search has evaluated the model at other states
                 evaluate(place, FORWARD_DYNAMICS, t, t, q, qd)
                 counts[0] += 1
-                kept, begin = keep_step(pieces, kept, s, begin, t, old, now)
+                kept, begin = keep_parts(pieces, kept, s, begin, t, workspace, length, 1.0, powers)
         elif status != DONE:
             break
         if which >= 0:
             t = begin + fraction * length
-            quintic_at(length, fraction, old.q, inside, now.q, now.qd, now.qdd)
-            kept, begin = keep_step(pieces, kept, s, begin, t, old, now)
+            motion_at(length, fraction, old.q, inside[:powers], now.q, now.qd, now.qdd)
+            kept, begin = keep_parts(pieces, kept, s, begin, t, workspace, length, fraction, powers)
             if watched[which].kind == COORDINATE:
                 return LIMIT, t, int(counts[0])
             if watched[which].kind == ROW_RATE:
@@ -489,6 +596,58 @@ def stop_loop(
             changed = True
         changed = switch_due(s, resistances, t, q, qd) or changed
     return BROKEN, t, int(counts[0])
+
+
+@kernel
+def _stiff_stretch(
+    evaluate: Evaluate,
+    place: int,
+    method: Records,
+    watched: Records,
+    t: float,
+    goal: float,
+    h: float,
+    control: tuple[float, float, float],
+    workspace: StopWorkspace,
+    s: Records,
+    pieces: Array,
+    kept: int,
+) -> tuple[int, float, float, int, float]:
+    """Take steps with a stiff joint up to ``goal``, s, or to an event, and store them but for one with an event.
+
+    Return status, time, next step (s), number of pieces, and the time up to which the motion is stored, s. Arguments
+    as for :func:`stop_loop`: ``method`` (2,), ``watched`` (n,), ``s`` (n,), ``pieces`` (k, 7, nv).
+    """
+    now, one, column = workspace.now, workspace.stiff[0], workspace.column
+    status, begin, one.last_error = DONE, t, 0.0
+    for _ in range(AT_ONCE):
+        if not goal - t > SHORTEST * (1.0 + abs(goal)):
+            break
+        status, t, h = take_stiff_step(
+            evaluate,
+            place,
+            method,
+            one,
+            workspace.constants[0],
+            column,
+            watched,
+            t,
+            goal,
+            h,
+            control,
+            now.q,
+            now.qd,
+            now.qdd,
+            workspace.counts,
+        )
+        if status != DONE:
+            break
+        length = t - begin
+        if sign_changes(load_struct(place), watched, length, now.q, now.qd):
+            status = LOOK
+            break
+        kept, begin = keep_curved(pieces, kept, s, begin, t, workspace)
+    return status, t, h, kept, begin
 
 
 @kernel
@@ -527,6 +686,7 @@ def _advance(
         0.0,
         inf if once else 0.0,
         False,
+        True,
         now.q,
         now.qd,
         now.qdd,

@@ -47,17 +47,20 @@ LANED_COMPOSITE = LanesRecord(COMPOSITE, (*OF_COMPOSITE, "com", "mass", "weight"
 LANED_RATE = LanesRecord(RATE, (*OF_RATE, "armature"))
 LANED_RESISTANCE = LanesRecord(RESISTANCE, (*PARTS, "sense", "stuck"))
 #: One lane. ``number`` is that of its stop, −1 if there is none; ``stage`` is that of the evaluation it waits for, 0
-#: to decide which brakes hold; ``method`` is the index of its integrator, the second one for a stretch in ``once``
-#: step. ``t`` is the time, ``begin`` that of the last stored step, ``goal`` the end of the stretch, ``h`` the length
-#: of the next step, ``own`` that within this stretch, and ``step`` the step being taken, s, which may then grow by the
-#: factor ``grown``. ``kept`` counts stored pieces, ``taken`` steps of this stretch, ``watched`` event functions,
-#: ``controlled`` driven joints, and ``rounds`` stretches. ``carries``: a brake at rest carries a load.
+#: to decide which brakes hold, −1 to differentiate by the rate of a stiff joint, which is ``stiff`` or −1; ``method``
+#: is the index of its integrator, the second one for a stretch in ``once`` step. ``t`` is the time, ``begin`` that of
+#: the last stored step, ``goal`` the end of the stretch, ``h`` the length of the next step, ``own`` that within this
+#: stretch, ``short`` the longest stretch for the second method, and ``step`` the step being taken, s, which may then
+#: grow by the factor ``grown``; ``last_error`` and ``last_step`` are those of the step before in this stretch. ``kept``
+#: counts stored pieces, ``taken`` steps of this stretch, ``watched`` event functions, ``controlled`` driven joints, and
+#: ``rounds`` stretches. ``carries``: a brake at rest carries a load.
 LANE = np.dtype(
     [
         *((name, np.int64) for name in ("number", "stage", "method", "kept", "taken", "watched")),
-        *((name, np.int64) for name in ("controlled", "rounds", "at_zero", "evaluations")),
-        *((name, np.bool_) for name in ("once", "exact", "last", "changed", "carries")),
-        *((name, np.float64) for name in ("t", "begin", "goal", "h", "own", "step", "grown")),
+        *((name, np.int64) for name in ("controlled", "rounds", "at_zero", "evaluations", "stiff")),
+        *((name, np.bool_) for name in ("once", "last", "changed", "carries")),
+        *((name, np.float64) for name in ("t", "begin", "goal", "h", "own", "short", "step", "grown")),
+        *((name, np.float64) for name in ("last_error", "last_step")),
     ],
     align=True,
 )
@@ -80,8 +83,11 @@ class Lanes(NamedTuple):
         Length of the step, s, and weights of the stages in the state of the present one.
     kx, kv : ((s + 1) * nv,) array
         Rates and accelerations at the stages.
+    column, shift : (nv,), (2,) array
+        Derivatives of the accelerations by the rate of a stiff joint, 1/s, and their multiples in the coordinates and
+        rates of the present stage, see :mod:`mbplugin.stopping.stiff`.
     composites_of, rates_of, resistances_of : record arrays
-    q_of, qd_of, at_of, v_of, needed_of, h_of, a_of, kx_of, kv_of : (..., LANES) array
+    q_of, qd_of, at_of, v_of, needed_of, h_of, a_of, kx_of, kv_of, column_of, shift_of : (..., LANES) array
         The same memory as single numbers.
     joint : (n,) array of int
         The rate on which each resistance acts.
@@ -111,6 +117,8 @@ class Lanes(NamedTuple):
     a: AnyArray
     kx: AnyArray
     kv: AnyArray
+    column: AnyArray
+    shift: AnyArray
     composites_of: Records
     rates_of: Records
     resistances_of: Records
@@ -123,6 +131,8 @@ class Lanes(NamedTuple):
     a_of: Array
     kx_of: Array
     kv_of: Array
+    column_of: Array
+    shift_of: Array
     joint: AnyArray
     lane: Records
     s: Records
@@ -144,9 +154,9 @@ load_lanes: Any = struct_loader(
         [
             *(types.Array(kind, 1, "C") for kind in _LANED),
             *(record_array(LOAD), record_array(SPRING)),
-            *[VECTOR_OF_LANES] * 10,
+            *[VECTOR_OF_LANES] * 12,
             *(records_type(kind.laned) for kind in _LANED),
-            *[MATRIX] * 9,
+            *[MATRIX] * 11,
             *(INDICES, records_type(LANE), records_type(STOPPING, 2), _WORDS, _WORDS),
             *(records_type(EVENT_FUNCTION, 2), types.Array(types.float64, 4, "C"), _WORDS),
         ],
@@ -190,7 +200,8 @@ def evaluate_lanes(m: Lanes) -> bool:
         for i in range(1, len(m.a)):
             dx += m.a[i] * m.kx[i * nv + j]
             dv += m.a[i] * m.kv[i * nv + j]
-        m.at[j], m.v[j] = m.q[j] + h * dx, m.qd[j] + h * dv
+        m.at[j] = m.q[j] + (h * dx + m.shift[0] * m.column[j])
+        m.v[j] = m.qd[j] + (h * dv + m.shift[1] * m.column[j])
     move_single(m.composites, m.rates, m.at, m.v)
     regular = factor_without_roots(m.composites, m.rates)
     m.power[0] = m.power[1] = 0.0
@@ -216,7 +227,9 @@ def clear_lane(m: Lanes, i: int) -> None:
         m.q_of[j, i] = m.qd_of[j, i] = 0.0
     for k in range(len(m.kx)):
         m.kx_of[k, i] = m.kv_of[k, i] = 0.0
-    m.h_of[0, i] = 0.0
+    for j in range(len(m.q)):
+        m.column_of[j, i] = 0.0
+    m.h_of[0, i] = m.shift_of[0, i] = m.shift_of[1, i] = 0.0
 
 
 @kernel

@@ -46,9 +46,8 @@ from mbplugin.simulation.integrators.explicit_loop import (
     MOST,
     SAFETY,
     SHORTEST,
+    growth,
     is_motion,
-    quintic,
-    quintic_at,
 )
 from mbplugin.simulation.kernel_state import (
     FORWARD_DYNAMICS,
@@ -75,6 +74,8 @@ from mbplugin.stopping.compiled import (
     all_switched,
     begin_motion,
     can_hold,
+    keep_curved,
+    keep_parts,
     keep_step,
     load_workspace,
     methods,
@@ -101,6 +102,20 @@ from mbplugin.stopping.lanes import (
     records_type,
 )
 from mbplugin.stopping.many import CARRIED, ENDED, SETTINGS, Settings, put_end, put_start
+from mbplugin.stopping.stiff import (
+    PARTS,
+    begin_stiff_step,
+    difference,
+    error_shifts,
+    longest_step,
+    motion_at,
+    motion_of_step,
+    note_stage,
+    set_decay,
+    shifts,
+    stiffest,
+    weigh,
+)
 
 #: Status of a stop that has to be computed alone: in a trial step its numbers overflowed.
 ALONE = 5
@@ -127,7 +142,7 @@ class StopLanes:
         stages = int(methods()["s"].max())
         assert not methods()["errors"][:, 1].any()
         self._states = [_copied(kernel_state) for _ in range(LANES)]
-        self._workspaces = [_copied(workspace) for _ in range(LANES)]
+        self._workspaces = [_copied(workspace)._replace(constants=workspace.constants) for _ in range(LANES)]
         rows = np.zeros((LANES, n), dtype=np.int64)
         self._states = [
             state._replace(independent_rows=own) for state, own in zip(self._states, rows, strict=True)
@@ -137,7 +152,7 @@ class StopLanes:
         places = [
             [own.ctypes.data for own in both] for both in zip(words, self._workspace_words, strict=True)
         ]
-        sizes = (3, nv, nv, nv, nv, nv, 1, stages, (stages + 1) * nv, (stages + 1) * nv)
+        sizes = (3, nv, nv, nv, nv, nv, 1, stages, (stages + 1) * nv, (stages + 1) * nv, nv, 2)
         power, *numbers = (aligned((size, LANES), float) for size in sizes)
         laned = (
             in_lanes(kernel_state.composites, LANED_COMPOSITE),
@@ -221,8 +236,11 @@ def stops_in_lanes(
             lane = m.lane[i]
             code = _EMPTY
             if lane.number >= 0:
-                decides = lane.stage == 0
-                code = _decide(m, i, addresses, settings) if decides else _after_stage(m, i, method, settings)
+                if lane.stage > 0:
+                    code = _after_stage(m, i, method, settings)
+                else:
+                    decides = lane.stage == 0
+                    code = _decide(m, i, addresses, settings) if decides else _after_difference(m, i)
             while code != _WAITS:
                 if code == _EMPTY:
                     if given == len(starts.q):
@@ -302,7 +320,7 @@ def _begin(m: Lanes, i: int, number: int, settings: Settings, own: AnyArray, sta
                 out.inertia[c, d, i] = body.inertia[c, d]
     clear_lane(m, i)
     lane.number, lane.kept, lane.rounds, lane.evaluations, lane.watched = number, 0, 0, 0, 0
-    lane.h, lane.exact, lane.changed, lane.at_zero = FIRST_STEP, True, True, -1
+    lane.h, lane.short, lane.changed, lane.at_zero = FIRST_STEP, SHORT, True, -1
     put_all(workspace.now, workspace.old)
     lane.t, lane.kept, limited = begin_motion(
         state.resistances, m.s[i], workspace.now, workspace.old, settings.end, m.pieces[i]
@@ -375,6 +393,9 @@ def _decide(m: Lanes, i: int, addresses: AnyArray, settings: Settings) -> int:
     read_accelerations(m, i, state, now)
     read_multipliers(m, i, state)
     spent = 1
+    for n in range(len(s)):
+        j = s[n].rate
+        s[n].damped = (state.rates[j].viscous + state.resistances[n].viscous) / m.rates_of[j].D[i]
     if not can_hold(place, s, lane.controlled, friction):
         spent, decided = solve_brakes(
             evaluate_from(addresses[0]),
@@ -410,14 +431,45 @@ def _stretch(m: Lanes, i: int, settings: Settings) -> int:
         return STOPPED
     if t >= settings.end:
         return MOVING
-    if lane.kept + 2 * AT_ONCE > STEPS:
+    if lane.kept + (PARTS + 1) * AT_ONCE > STEPS:
         return BROKEN
     put_all(now, workspace.old)
     lane.begin, lane.goal, lane.taken = t, next_switch(m.s[i], t, settings.end), 0
-    # in one short step the method of low order is exact enough with half the evaluations, unless a joint is stiff
-    lane.once = lane.exact and lane.goal - t <= SHORT
-    lane.method = 1 if lane.once else 0
-    lane.own = lane.goal - t if lane.once else lane.h
+    lane.last_error = 0.0
+    # in one short step the method of low order is exact enough with half the evaluations
+    lane.once, lane.stiff, workspace.stiff[0].joint = lane.goal - t <= lane.short, -1, -1
+    if not lane.once:
+        return _careful(m, i)
+    lane.method, lane.own = 1, lane.goal - t
+    return _STEP
+
+
+@kernel
+def _careful(m: Lanes, i: int) -> int:
+    """Begin a stretch with the method of high order; return what the lane does next."""
+    lane, workspace = m.lane[i], load_workspace(m.places[i, 1])
+    lane.once, lane.method, lane.own = False, 0, lane.h
+    lane.stiff = stiffest(m.s[i], workspace.friction.sticking, lane.goal - lane.t)
+    if lane.stiff < 0:
+        return _STEP
+    put_state(m, i, workspace.now)
+    rate = workspace.now.qd[lane.stiff]
+    m.qd_of[lane.stiff, i] = rate + difference(rate)
+    lane.stage, m.h_of[0, i] = -1, 0.0
+    return _WAITS
+
+
+@kernel
+def _after_difference(m: Lanes, i: int) -> int:
+    """Store the derivatives of the accelerations by the rate of the stiff joint; return what the lane does next."""
+    lane, workspace = m.lane[i], load_workspace(m.places[i, 1])
+    now, column, one, j = workspace.now, workspace.column, workspace.stiff[0], lane.stiff
+    for k in range(len(m.q)):
+        column[k] = (m.rates_of[k].qdd[i] - now.qdd[k]) / (m.v_of[j, i] - now.qd[j])
+        m.column_of[k, i] = column[k]
+    set_decay(one, j, column)
+    lane.stiff = one.joint
+    lane.evaluations += 1
     return _STEP
 
 
@@ -430,6 +482,8 @@ def _begin_step(m: Lanes, i: int) -> int:
     put_state(m, i, now)
     for j in range(len(m.q)):
         m.kx_of[j, i], m.kv_of[j, i] = now.qd[j], now.qdd[j]
+    if lane.stiff >= 0:
+        begin_stiff_step(load_workspace(m.places[i, 1]).stiff[0], now.qdd[lane.stiff])
     lane.grown = MOST
     return _TRIAL
 
@@ -443,12 +497,17 @@ def _try_step(m: Lanes, i: int, method: Records, settings: Settings) -> int:
     lane = m.lane[i]
     remaining = lane.goal - lane.t
     lane.own = min(lane.own, settings.end)
+    if lane.stiff >= 0:
+        lane.own = min(lane.own, longest_step(load_workspace(m.places[i, 1]).stiff[0]))
     lane.last = lane.own >= remaining * (1.0 - 1e-12)
     lane.step = remaining if lane.last else lane.own
     if lane.step < SHORTEST * (1.0 + abs(lane.t)):
         return BROKEN
     clear_candidates(m.event_functions[i, : lane.watched])
     m.h_of[0, i] = lane.step
+    if lane.stiff >= 0:
+        workspace = load_workspace(m.places[i, 1])
+        weigh(workspace.stiff[0], workspace.constants[0], lane.step)
     _put_stage(m, i, method[lane.method], 1)
     return _WAITS
 
@@ -459,6 +518,11 @@ def _put_stage(m: Lanes, i: int, method: Records, stage: int) -> None:
     m.lane[i].stage = stage
     for k in range(len(m.a)):
         m.a_of[k, i] = method.A[stage, k]
+    if m.lane[i].stiff >= 0:
+        workspace = load_workspace(m.places[i, 1])
+        m.shift_of[0, i], m.shift_of[1, i] = shifts(
+            workspace.stiff[0], workspace.constants[0], stage, m.lane[i].step
+        )
 
 
 @kernel
@@ -471,6 +535,10 @@ def _after_stage(m: Lanes, i: int, method: Records, settings: Settings) -> int:
     own, stage, state = method[lane.method], lane.stage, load_struct(m.places[i, 0])
     for j in range(nv):
         m.kx_of[stage * nv + j, i], m.kv_of[stage * nv + j, i] = m.v_of[j, i], m.rates_of[j].qdd[i]
+    if lane.stiff >= 0:
+        j = lane.stiff
+        one = load_workspace(m.places[i, 1]).stiff[0]
+        note_stage(one, stage, m.v_of[j, i] - m.qd_of[j, i], m.rates_of[j].qdd[i])
     if lane.carries:
         read_multipliers(m, i, state)
     if stage < own.s:
@@ -487,22 +555,25 @@ def _after_stage(m: Lanes, i: int, method: Records, settings: Settings) -> int:
         if not lane.once:
             return _TRIAL
         # the step is not short enough for the method of low order
-        lane.h, lane.exact, lane.once, lane.method = max(lane.h, lane.own), False, False, 0
-        lane.own = lane.h
-        return _STEP
-    lane.grown = min(lane.grown, SAFETY * error**own.exponent if error > 0.0 else MOST)
+        lane.h, lane.short = max(lane.h, lane.own), min(SHORT, lane.own)
+        return _careful(m, i)
+    lane.grown = min(lane.grown, growth(error, lane.step, lane.last_error, lane.last_step, own.exponent))
+    lane.last_error, lane.last_step = error, lane.step
     return _end_step(m, i, state)
 
 
 @kernel
 def _error(m: Lanes, i: int, method: Records, rates: Records, settings: Settings) -> float:
     """Return the error of the step of a lane relative to the tolerance, as a root mean square."""
-    total, nv = 0.0, len(m.q)
+    total, nv, r, s = 0.0, len(m.q), 0.0, 0.0
+    if m.lane[i].stiff >= 0:
+        workspace = load_workspace(m.places[i, 1])
+        r, s = error_shifts(workspace.stiff[0], workspace.constants[0])
     for j in range(nv):
-        x, v = 0.0, 0.0
-        for s in range(method.s + 1):
-            x += method.errors[0, s] * m.kx_of[s * nv + j, i]
-            v += method.errors[0, s] * m.kv_of[s * nv + j, i]
+        x, v = r * m.column_of[j, i], s * m.column_of[j, i]
+        for n in range(method.s + 1):
+            x += method.errors[0, n] * m.kx_of[n * nv + j, i]
+            v += method.errors[0, n] * m.kv_of[n * nv + j, i]
         k = rates[j].coordinate
         x /= settings.atol + settings.rtol * max(abs(m.q_of[k, i]), abs(m.at_of[k, i]))
         v /= settings.atol + settings.rtol * max(abs(m.qd_of[j, i]), abs(m.v_of[j, i]))
@@ -514,7 +585,7 @@ def _error(m: Lanes, i: int, method: Records, rates: Records, settings: Settings
 def _end_step(m: Lanes, i: int, state: KernelState) -> int:
     """Move lane i to the end of its step; return what it does next."""
     lane, workspace, watched = m.lane[i], load_workspace(m.places[i, 1]), m.event_functions[i]
-    now, old = workspace.now, workspace.old
+    now = workspace.now
     for j in range(len(m.q)):
         now.q[j], now.qd[j] = m.at_of[j, i], m.v_of[j, i]
     lane.t = lane.goal if lane.last else lane.t + lane.step
@@ -527,7 +598,11 @@ def _end_step(m: Lanes, i: int, state: KernelState) -> int:
         finite &= isfinite(now.qdd[j])
     if finite and sign_changes(state, watched[: lane.watched], lane.step, now.q, now.qd):
         return _PASSED
-    lane.kept, lane.begin = keep_step(m.pieces[i], lane.kept, m.s[i], lane.begin, lane.t, old, now)
+    pieces, kept, begin = m.pieces[i], lane.kept, lane.begin
+    if lane.stiff < 0:
+        lane.kept, lane.begin = keep_step(pieces, kept, m.s[i], begin, lane.t, workspace.old, now)
+    else:
+        lane.kept, lane.begin = keep_curved(pieces, kept, m.s[i], begin, lane.t, workspace)
     lane.taken += 1
     return _STEP if finite else BROKEN
 
@@ -541,22 +616,42 @@ def _end_stretch(m: Lanes, i: int, look: bool, addresses: AnyArray) -> int:
     place, lane, s = m.places[i, 0], m.lane[i], m.s[i]
     state, workspace = load_struct(place), load_workspace(m.places[i, 1])
     now, old, inside, watched = workspace.now, workspace.old, workspace.inside, m.event_functions[i]
-    lane.h = max(lane.h, lane.own) if lane.once else lane.own
+    if lane.once:
+        lane.h, lane.short = max(lane.h, lane.own), min(SHORT, lane.own)
+    else:
+        lane.h = lane.own
+    if lane.stiff >= 0:
+        m.shift_of[0, i] = m.shift_of[1, i] = 0.0
     if look:
         length = lane.t - lane.begin
-        quintic(length, old.q, now.q, old.qd, now.qd, old.qdd, now.qdd, inside)
+        powers = motion_of_step(
+            workspace.stiff[0],
+            workspace.constants[0],
+            workspace.column,
+            length,
+            old.q,
+            now.q,
+            old.qd,
+            now.qd,
+            old.qdd,
+            now.qdd,
+            inside,
+        )
         fraction, which = locate_from(addresses[2])(
-            addresses[0], place, watched[: lane.watched], lane.begin, length, old.q, inside
+            addresses[0], place, watched[: lane.watched], lane.begin, length, old.q, inside[:powers]
         )
         if which < 0:
             # the event search has evaluated the model at other states
             evaluate_from(addresses[0])(place, FORWARD_DYNAMICS, lane.t, lane.t, now.q, now.qd)
             lane.evaluations += 1
+            fraction = 1.0
         else:
             lane.t = lane.begin + fraction * length
-            quintic_at(length, fraction, old.q, inside, now.q, now.qd, now.qdd)
+            motion_at(length, fraction, old.q, inside[:powers], now.q, now.qd, now.qdd)
             lane.changed = True
-        lane.kept, lane.begin = keep_step(m.pieces[i], lane.kept, s, lane.begin, lane.t, old, now)
+        lane.kept, lane.begin = keep_parts(
+            m.pieces[i], lane.kept, s, lane.begin, lane.t, workspace, length, fraction, powers
+        )
         if which >= 0 and watched[which].kind == COORDINATE:
             return LIMIT
         if which >= 0 and watched[which].kind == ROW_RATE:

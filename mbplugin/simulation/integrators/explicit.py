@@ -328,6 +328,7 @@ class ExplicitIntegrator(Integrator):
             control.reselect_below,
             control.dependent,
             control.projected,
+            False,
             *(state.q, state.qd, state.qdd, state.work),
             *(chunk.time, chunk.q, chunk.qd, chunk.qdd, chunk.work, chunk.dense),
             counts,

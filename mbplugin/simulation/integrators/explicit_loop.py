@@ -226,7 +226,7 @@ _tuple: Any = types.Tuple  # the stubs leave it untyped
 _SIGNATURE = _tuple((types.int64, types.int64, types.float64, types.float64))(
     *(types.intp, types.intp, METHOD, numba.from_dtype(EVENT_FUNCTION)[::1]),
     *([types.float64] * 8),
-    types.boolean,
+    *([types.boolean] * 2),
     *([VECTOR] * 5 + [MATRIX] * 4),
     *(types.Array(types.float64, 4, "C"), VECTOR),
 )
@@ -250,6 +250,7 @@ def advance_explicit(
     reselect_below: float,
     dependent: float,
     projected: bool,
+    predicts: bool,
     q: Array,
     qd: Array,
     qdd: Array,
@@ -264,7 +265,8 @@ def advance_explicit(
 ) -> tuple[int, int, float, float]:
     """Take steps from (q, qd, qdd), all changed in place, until ``end`` or until the chunk is full.
 
-    Returns status, number of samples, time (s), and the next step (s). Near a singular pose, where the independence
+    Returns status, number of samples, time (s), and the next step (s). With ``predicts`` the next step follows the
+    trend of the error over the last two, see :func:`growth`. Near a singular pose, where the independence
     of the rows is below ``dependent``, a rejected step is not tried again here: smaller and smaller steps would only
     approach the pose.
 
@@ -283,6 +285,7 @@ def advance_explicit(
     """
     evaluate = evaluate_from(address)
     m, kept, taken, status, begun = load_struct(place), 0, 0, DONE, t
+    last_error, last_step = 0.0, 0.0
     method = table[0]
     adaptive, hermite, n = method.adaptive, method.powers == 0, method.n
     # the last stage is the end of the step, unless that has to be projected
@@ -319,7 +322,9 @@ def advance_explicit(
                 break
             error = _error(step, method, kx, kv, q, qd, at, x, v, m.rates, rtol, atol)
             if error < 1.0:
-                grown = min(grown, SAFETY * error**method.exponent if error > 0.0 else MOST)
+                grown = min(grown, growth(error, step, last_error, last_step, method.exponent))
+                if predicts:
+                    last_error, last_step = error, step
                 break
             counts[1] += 1
             shrunk = LEAST if error != error else max(LEAST, SAFETY * error**method.exponent)
@@ -376,6 +381,22 @@ def explicit_loop() -> Any:
 def advance_address() -> int:
     """Return the address of the compiled loop, for an outer loop."""
     return address_of(explicit_loop(), _SIGNATURE)
+
+
+@kernel
+def growth(error: float, step: float, last_error: float, last_step: float, exponent: float) -> float:
+    """Return the factor from a step to the next one.
+
+    If the error, per power of the step, has grown since the last step, it is expected to grow likewise in the next one
+    (Gustafsson 1994); otherwise every other step would be rejected while the motion gets faster. A last error of 0
+    stands for none.
+    """
+    if error <= 0.0:
+        return MOST
+    own = SAFETY * error**exponent
+    if last_error > 0.0:
+        own = min(own, own * (error / last_error) ** exponent * (step / last_step))
+    return float(own)
 
 
 @kernel

@@ -1,0 +1,181 @@
+"""A light, damped joint decays within a step: the method is exact for that, and as exact as before for the rest."""
+
+from __future__ import annotations
+
+from math import exp, inf, log
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+
+from mbplugin.model.brake_law import Brake
+from mbplugin.model.mechanism.pair import Freedom
+from mbplugin.simulation.integrators.explicit_loop import MOST, growth
+from mbplugin.simulation.integrators.methods.dopri5 import INTEGRATOR
+from mbplugin.stopping.batch import CompiledStop
+from mbplugin.stopping.many import StopSummary
+from mbplugin.stopping.run import make_scenario
+from mbplugin.stopping.scenario import Scenario
+from mbplugin.stopping.stiff import CONSTANTS, STIFF, constants, motion_at, motion_of_step, weigh
+from mbplugin.stopping.sweep.plan import SweepPlan
+from rod_arms import arm
+
+LENGTH, DAMPING = 0.5, 40.0
+#: Time constant of one rod with this damping, s: 2 ms.
+TAU = LENGTH**2 / 3 / DAMPING
+
+
+def rod(brake: Brake, rate: float = 1.0) -> Scenario:
+    one = arm((LENGTH,), gravity=0.0, limits=Freedom(damping=DAMPING))
+    return make_scenario(one, np.zeros(1), [rate], brakes=[brake], tool_point=np.array([LENGTH, 0.0, 0.0]))
+
+
+def light_wrist(
+    delays: tuple[float, ...] = (0.01, 0.012, 0.015), lower: float = -inf, upper: float = inf
+) -> Scenario:
+    """Three rods that swing under gravity, the last one short and damped: its rate decays within 1 ms."""
+    mech = arm((0.5, 0.4, 0.06), limits=Freedom(lower, upper, damping=1.5))
+    brakes = [
+        Brake(f"j{k}", torque, delay=delay, engagement=0.03)
+        for k, (torque, delay) in enumerate(zip((90.0, 40.0, 4.0), delays, strict=True))
+    ]
+    return make_scenario(mech, np.array([0.3, -0.5, 0.2]), [1.0, -0.8, 1.5], brakes=brakes)
+
+
+def stop(scenario: Scenario, *tolerances: float) -> StopSummary:
+    return CompiledStop(scenario, *tolerances).stop(scenario.q, scenario.qd)
+
+
+# The weights.
+
+
+@pytest.mark.parametrize("z", [-0.02, -0.7, -1.3, -2.5])
+def test_weights_integrate_powers_of_time_against_the_decay(z: float) -> None:
+    """Those of a stage up to c: ∫ e^((c−θ)z) θᵏ dθ for rates, ∫ (e^((c−θ)z) − 1)/z θᵏ dθ for coordinates."""
+    one, tableau = np.zeros(1, STIFF), INTEGRATOR.tableau.coefficients
+    one["decay"] = z
+    weigh(one[0], constants()[0], 1.0)
+    for row, exact in enumerate((0, 1, 2, 3, 3, 3, 5)):
+        c = tableau.c[row]
+        rates = one["weights"][0][row] + tableau.A[row]
+        places = one["double"][0][row] + (tableau.A @ tableau.A)[row]
+        for k in range(exact):
+            integral = quad(lambda x, c=c, k=k: exp((c - x) * z) * x**k, 0.0, c, epsabs=1e-14)[0]
+            assert rates @ tableau.c**k == pytest.approx(integral, abs=3e-14)
+        # the second stage of Dormand and Prince is exact for constants in rates only
+        for k in range(exact if row > 2 else 0):
+            integral = quad(lambda x, c=c, k=k: np.expm1((c - x) * z) / z * x**k, 0.0, c, epsabs=1e-14)[0]
+            own = (tableau.A @ tableau.A)[row] @ tableau.c**k
+            at_zero = c ** (k + 2) / ((k + 1) * (k + 2))
+            assert places @ tableau.c**k == pytest.approx(integral - at_zero + own, abs=3e-14)
+    assert CONSTANTS.names == constants().dtype.names
+
+
+def test_the_motion_within_a_step_follows_the_decay() -> None:
+    """q = e^(λt)/λ² + t³, of one joint, whose N is 6t − 3λt² then; a quintic misses its rate by a hundredth."""
+    decay, length = -900.0, 2.5e-3
+    one, out = np.zeros(1, STIFF), np.zeros((13, 2, 1))
+    t = np.array([0.0, length])
+    fast, nodes = np.exp(decay * t) / decay**2, INTEGRATOR.tableau.coefficients.c * length
+    q, v, a = fast + t**3, fast * decay + 3 * t**2, fast * decay**2 + 6 * t
+    rest = 6 * nodes - 3 * decay * nodes**2
+    one["decay"], one["start"], one["rest"] = decay, a[0], rest
+    ends = (q[:1], q[1:], v[:1], v[1:], a[:1], a[1:])
+    powers = motion_of_step(one[0], constants()[0], np.array([decay]), length, *ends, out)
+    found = np.zeros((3, 1))
+    for fraction in (0.1, 0.35, 0.6, 0.9):
+        x = fraction * length
+        motion_at(length, fraction, q[:1], out[:powers], *found)
+        exact = exp(decay * x) / decay**2
+        assert found[0, 0] == pytest.approx(exact + x**3, abs=1e-9 / decay**2)
+        assert found[1, 0] == pytest.approx(exact * decay + 3 * x**2, abs=1e-9 / -decay)
+        assert found[2, 0] == pytest.approx(exact * decay**2 + 6 * x, abs=1e-7)
+
+
+# Closed forms: a rod that is damped, and a constant torque.
+
+
+@pytest.mark.parametrize("engagement", [0.004, 0.008, 0.03])
+def test_a_decay_alone_is_exact(engagement: float) -> None:
+    """Until its brake engages, at any length of the steps; Dormand and Prince's error is 1e-8 at this tolerance."""
+    found = stop(rod(Brake("j0", 5.0, engagement=engagement)))
+    assert found.reaction_travels[0] == pytest.approx(TAU * -np.expm1(-engagement / TAU), abs=1e-13)
+
+
+@pytest.mark.parametrize("torque", [1.0, 2.0, 5.0, 20.0])
+def test_the_rest_of_a_joint_within_a_step_is_found_on_its_decay(torque: float) -> None:
+    """On a quintic it is off by up to 1e-5 s, and the path, its radius times its travel, by 1e-7 m."""
+    found = stop(rod(Brake("j0", torque)))
+    end = torque / DAMPING
+    rest = TAU * log(1.0 + 1.0 / end)
+    travel = TAU * (1.0 + end) * -np.expm1(-rest / TAU) - end * rest
+    assert found.times[0] == pytest.approx(rest, abs=1e-11)
+    assert found.travels[0] == pytest.approx(travel, abs=1e-13)
+    assert found.tool_distance == pytest.approx(LENGTH * travel, abs=1e-9)
+
+
+def test_the_pieces_of_a_motion_follow_the_decay() -> None:
+    """Half-way in each, where its quintic is (q₀ + q₁)/2 + 5 h (v₀ − v₁)/32 + h² (a₀ + a₁)/64."""
+    scenario = rod(Brake("j0", 5.0, engagement=0.03))
+    one = CompiledStop(scenario)
+    one.stop(scenario.q, scenario.qd)
+    times = np.concatenate(([0.0], np.cumsum(one.pieces[:, 0, 0])))
+    checked = 0
+    for piece, t in zip(one.pieces, times, strict=False):
+        h, (q0, v0, a0, q1, v1, a1) = piece[0, 0], piece[1:, 0]
+        if h > 0.0 and t + h < 0.03:
+            middle = 0.5 * (q0 + q1) + 5 / 32 * h * (v0 - v1) + h**2 / 64 * (a0 + a1)
+            assert middle == pytest.approx(TAU * -np.expm1(-(t + 0.5 * h) / TAU), abs=3e-7)
+            checked += 1
+    assert checked > 8
+
+
+# Beside runs of small tolerance.
+
+
+@pytest.mark.parametrize("delays", [(0.01, 0.012, 0.015), (0.015, 0.01, 0.005), (0.0, 0.0, 0.0)])
+def test_results_stay_within_the_tolerance_with_few_evaluations(delays: tuple[float, ...]) -> None:
+    scenario = light_wrist(delays)
+    coarse, fine = stop(scenario), stop(scenario, 1e-11, 1e-13)
+    assert coarse.outcome == fine.outcome == "stopped"
+    assert np.abs(coarse.travels - fine.travels).max() < 1e-6
+    assert np.abs(coarse.times - fine.times).max() < 3e-6
+    assert coarse.tool_distance == pytest.approx(fine.tool_distance, abs=1e-6)
+    # of Dormand and Prince's method alone, within its stability: 497 to 756
+    assert coarse.evaluations < 320
+
+
+def test_a_joint_whose_rate_grows_is_not_stiff() -> None:
+    """A short-circuited motor brakes less the faster it turns: at 1 rad/s, its force falls by more than the damping."""
+    brake = Brake("j0", 5.0, short_circuit=2000.0, short_circuit_rate=0.2)
+    coarse, fine = stop(rod(brake)), stop(rod(brake), 1e-11, 1e-13)
+    assert coarse.times[0] == pytest.approx(fine.times[0], abs=1e-8)
+    assert coarse.travels[0] == pytest.approx(fine.travels[0], abs=1e-9)
+
+
+@pytest.mark.parametrize("joints", ["free", "limited"])
+def test_stops_side_by_side_are_those_one_by_one(joints: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    scenario = light_wrist(**({"lower": -0.55, "upper": 0.33} if joints == "limited" else {}))
+    plan = SweepPlan(scenario, 30, 5, None, 0.02, (0.2, 1.0), 0.2, 0.2)
+    starts, one = plan.draws(range(30)), CompiledStop(scenario)
+    side_by_side = one.stops(starts, scenario.brakes, ())
+    monkeypatch.setattr("mbplugin.stopping.batch.LEAST_IN_LANES", 1000)
+    alone = one.stops(starts, scenario.brakes, ())
+    assert side_by_side.outcomes == alone.outcomes
+    assert ("limit_hit" in alone.outcomes) == (joints == "limited")
+    np.testing.assert_array_equal(side_by_side.ended["evaluations"], alone.ended["evaluations"])
+    np.testing.assert_allclose(side_by_side.joints, alone.joints, rtol=0.0, atol=1e-9)
+    for name in ("time", "tool_distance", "tool_displacement", "clearance"):
+        np.testing.assert_allclose(side_by_side.ended[name], alone.ended[name], rtol=0.0, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("last_error", "last_step", "expected"), [(0.0, 0.0, 0.9), (0.5, 0.5, 0.9), (0.5, 1.0, None)]
+)
+def test_the_next_step_follows_the_trend_of_the_error(
+    last_error: float, last_step: float, expected: float | None
+) -> None:
+    """A step of the same length had half the error: the next one is expected to have twice this one's."""
+    found = growth(1.0, 1.0, last_error, last_step, -0.2)
+    assert found == pytest.approx(0.9 * 2**-0.2 if expected is None else expected, rel=1e-15)
+    assert growth(0.0, 1.0, last_error, last_step, -0.2) == MOST
