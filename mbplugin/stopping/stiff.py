@@ -235,7 +235,21 @@ def error_shifts(one: Records, fixed: Records) -> tuple[float, float]:
 def differentiate(
     evaluate: Evaluate, place: int, one: Records, t: float, q: Array, qd: Array, qdd: Array, column: Array
 ) -> None:
-    """Fill c at the state q, qd with accelerations qdd at time t, s; all of them and ``column`` are (nv,)."""
+    """Fill the derivatives of the accelerations by the rate of the stiff joint, and its decay.
+
+    Parameters
+    ----------
+    place : int
+        Address of the kernel state.
+    one : record
+        See ``STIFF``.
+    t : float
+        s.
+    q, qd, qdd : (nv,) array
+        Coordinates, rates and accelerations; rad and m, s.
+    column : (nv,) array
+        Filled with c, 1/s.
+    """
     m, j = load_struct(place), one.joint
     put(qd, m.v)
     m.v[j] += difference(qd[j])
