@@ -47,6 +47,8 @@ _ROOM = 60
 _ROUNDING = 1e-9
 #: Components below this fraction of the largest load in their joint are printed as zero.
 _NOISE = 1e-4
+#: A joint carries nothing if its wrenches are below this share of the largest of all joints.
+_NOTHING = 1e-12
 _STYLES = {"agrees": "bold green", "disagrees": "bold red"}
 #: Maximum number of elements printed for a quantity; all are in the JSON.
 _MOST = 3
@@ -213,13 +215,31 @@ def engines_lines(found: SideBySide, width: int = PLAIN_WIDTH) -> Iterator[Line]
                 Line(t, "bold yellow") for t in wrapped(absent_words(engine.engine, engine.reason), width)
             )
     names = [answer.engine for answer in found.answers]
+    idle = _idle(found)
     for joint in found.joints:
+        if joint in idle:
+            continue
         yield Line()
         held = ", held" if joint.held else ""
         title = f"{joint.name} ({joint.type}{held}): on {joint.body_b}"
         yield from (Line(text, TITLE) for text in wrapped(title, width, "", "  "))
         yield from _rows(joint, names, width)
+    if idle:
+        yield Line()
+        said = f"no engine has a force in {listed([joint.name for joint in idle], room=_ROOM)}"
+        yield from (Line(text) for text in wrapped(said, width))
     yield from note_lines(found.notes, width)
+
+
+def _idle(found: SideBySide) -> list[JointWrench]:
+    """Return the joints in which all engines find less than rounding, such as those of links without mass."""
+    values = {joint.name: np.abs(list(joint.wrenches.values())) for joint in found.joints}
+    largest = max((float(np.nan_to_num(one).max()) for one in values.values()), default=0.0)
+    return [
+        joint
+        for joint in found.joints
+        if joint.unique.all() and (values[joint.name] <= _NOTHING * largest).all()
+    ]
 
 
 def engines_verdict(found: SideBySide, mark: str = "*") -> str:

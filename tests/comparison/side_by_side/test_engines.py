@@ -314,6 +314,22 @@ def test_a_robot_that_cannot_stand_on_its_lowest_links_is_held_and_says_so(tmp_p
                 ask(file, **stated)
 
 
+def test_joints_without_force_have_one_line_together(tmp_path: Path) -> None:
+    """Two frames of sensors without mass; a joint with a force has its own rows."""
+    file = tmp_path / "frames.urdf"
+    frames = "".join(
+        f'<link name="{name}"/><joint name="{name}_fixed" type="fixed"><parent link="foot0"/><child link="{name}"/>'
+        "</joint>"
+        for name in ("imu", "eye")
+    )
+    file.write_text(TIPPING.format(legs=TIPPING_LEG.format(k=0, y=0) + frames))
+    found = mb.engines(mb.load(file, base="fixed"), only=["mujoco"])
+    text = [line.text for line in engines_lines(found)]
+    assert "no engine has a force in imu_fixed, eye_fixed" in text
+    assert not any(line.startswith("imu_fixed (") for line in text)
+    assert any(line.startswith("hip0 (") for line in text)
+
+
 def test_a_stance_that_cannot_carry_a_robot_is_refused(tmp_path: Path) -> None:
     file = walker(tmp_path, x=0.5)
     with pytest.raises(BadUsage, match="cannot carry this load"):
