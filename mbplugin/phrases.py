@@ -6,7 +6,7 @@ import dataclasses
 import re
 import reprlib
 from collections.abc import Collection, Iterable, Sequence, Sized
-from dataclasses import MISSING, Field, FrozenInstanceError, fields
+from dataclasses import MISSING, Field, FrozenInstanceError, fields, is_dataclass
 from functools import cache, partial
 from importlib import import_module
 from math import ceil, floor, log10, prod
@@ -189,7 +189,17 @@ else:
         for name, method in shared.items():
             if own.get(name) is None:
                 setattr(kind, name, method)
-        made = dataclasses.dataclass(kind, eq=False, repr=False, **stated)
+        # the standard decorator refuses a class below a frozen one that is not frozen itself
+        above = [vars(base)["__dataclass_params__"] for base in kind.__mro__[1:] if is_dataclass(base)]
+        frozen_above = [parameters for parameters in above if parameters.frozen]
+        for parameters in frozen_above:
+            parameters.frozen = False
+        try:
+            made = dataclasses.dataclass(kind, eq=False, repr=False, **stated)
+        finally:
+            for parameters in frozen_above:
+                parameters.frozen = True
+        made.__dataclass_params__.frozen, made.__dataclass_params__.eq = True, eq
         # after the decorator, whose __init__ sets each field once
         made.__setattr__, made.__delattr__ = _set_once, _keep
         return made

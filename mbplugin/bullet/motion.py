@@ -10,6 +10,7 @@ import numpy as np
 
 from mbplugin.bullet import session
 from mbplugin.bullet.built import UNLIMITED, Built, Motor, build, drive
+from mbplugin.errors import BrokenModel
 from mbplugin.model import AppliedForces, BrakeForce, Freedom, Load, Payload, Scene, State, freedom_name
 from mbplugin.model.brake_law import BrakeLaw, depends_on_rate, rate_force
 from mbplugin.model.mechanism import WORLD, Lock, Mechanism, Pfaffian, Rolling
@@ -56,7 +57,10 @@ def sampled_every(count: int) -> int:
 def left_out(task: Task) -> tuple[str, ...]:
     """Return the parts of a task that PyBullet cannot simulate, one sentence each."""
     with session() as (_, client):
-        built = build(task.scene, client)
+        try:
+            built = build(task.scene, client)
+        except BrokenModel as error:
+            return (error.what,)
         return (*built.left_out, *_without_motor(task, built), *_by_load(task))
 
 

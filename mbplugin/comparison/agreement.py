@@ -513,10 +513,13 @@ def _drive(ours: Trajectory, driver: Driver) -> TimedDrive:
 
 def of_stop(report: StopReport, max_seconds: float = MAX_SECONDS) -> Setup:
     """Return the setup of a stop, from its signal to its end, without end stops."""
+    from mbplugin.dynamics.tree_model import with_joints_without_mass_at_rest
+
     own = report.scenario
+    bare = replace(own.actions, armature={})
     scenario = replace(
         own,
-        actions=replace(own.actions, armature={}),
+        actions=with_joints_without_mass_at_rest(own.mech, bare, own.qd)[0],
         limits="ignore",
         rtol=_RTOL,
         atol=_ATOL,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import cast
+from typing import NamedTuple, cast
 
 import numpy as np
 
@@ -409,7 +409,7 @@ def with_joints_without_mass_at_rest(
 
     Their motion is not determined. An armature makes it determined and changes no other motion, because it
     enters the equation of its own rate only, and nothing acts on that. Joints without mass that follow another joint
-    get :func:`armature_of_followers` as well.
+    borrow inertia from it, see :func:`followers_without_mass`.
 
     Parameters
     ----------
@@ -418,50 +418,75 @@ def with_joints_without_mass_at_rest(
     """
     names = joints_without_mass(mech, actions, qd)
     joints = (mech.tree.joint_of_pair[name] for name in names)
+    armature = {rate: 1.0 for joint in joints for rate in mech.qd_names[joint.qd]}
+    actions = with_followers_without_mass(mech, actions)
+    return replace(actions, armature={**actions.armature, **armature}), said_of_massless(names)
+
+
+class Follower(NamedTuple):
+    """A joint without mass that follows one with mass by a coupling c_f q̇_f + c_l q̇_l = 0.
+
+    Parameters
+    ----------
+    coupling, follower, leader : str
+        Name of the coupling, and of the two rates.
+    armature, borrowed : float
+        Inertia that the follower gets, and that its leader loses, kg·m² or kg.
+    coefficient : float
+        c_f.
+    """
+
+    coupling: str
+    follower: str
+    leader: str
+    armature: float
+    borrowed: float
+    coefficient: float
+
+
+def with_followers_without_mass(mech: Mechanism, actions: AppliedForces) -> AppliedForces:
+    """Return the forces with the armatures of :func:`followers_without_mass`."""
     armature = dict(actions.armature)
-    for name, value in armature_of_followers(mech, actions).items():
-        armature[name] = armature.get(name, 0.0) + value
-    armature |= {rate: 1.0 for joint in joints for rate in mech.qd_names[joint.qd]}
-    return replace(actions, armature=armature), said_of_massless(names)
+    for one in followers_without_mass(mech, actions):
+        armature[one.follower] = one.armature
+        armature[one.leader] = armature.get(one.leader, 0.0) - one.borrowed
+    return replace(actions, armature=armature)
 
 
-def armature_of_followers(mech: Mechanism, actions: AppliedForces) -> dict[str, float]:
-    """Return armatures, kg·m² or kg, that together let joints without mass follow a joint with mass, such as mimics.
+def borrowers(mech: Mechanism, actions: AppliedForces) -> list[Follower]:
+    """Return the followers whose armatures are among the forces, see :func:`with_followers_without_mass`."""
+    found = followers_without_mass(mech, replace(actions, armature={}))
+    return [one for one in found if actions.armature.get(one.follower) == one.armature]
 
-    A coupling c₁ q̇₁ + c₂ q̇₂ = 0 determines the motion, but the recursion divides by the inertia of each joint alone.
-    The follower gets an armature a, its leader −a (c₂/c₁)²: in all motions that the coupling allows, their kinetic
-    energies cancel. Half of the least inertia of the leader stays.
+
+def followers_without_mass(mech: Mechanism, actions: AppliedForces) -> list[Follower]:
+    """Return the joints without mass that follow a joint with mass, such as mimics, and have no armature.
+
+    The coupling determines their motion, but the recursion divides by the inertia of each joint alone. So the follower
+    gets an armature a, and its leader −a (c_l/c_f)²: in all motions that the coupling allows, their kinetic energies
+    cancel. Half of the least inertia of the leader stays.
     """
     heavy = {body.name for body in mech.bodies if body.mass or body.I_C.any()}
     heavy |= {payload.body for payload in actions.payloads if payload.mass or payload.inertia.any()}
     for joint in reversed(mech.tree.joints):
         if joint.outer in heavy:
             heavy.add(joint.inner)
-    pairs, found = mech.tree.joint_of_pair, list[tuple[TreeJoint, TreeJoint, float]]()
+    pairs, found = mech.tree.joint_of_pair, list[tuple[str, TreeJoint, TreeJoint, float, float]]()
     for coupling in mech.couplings:
         ends = [(pairs.get(term.joint), term.coefficient) for term in coupling.terms]
-        light = [
-            (joint, c)
-            for joint, c in ends
-            if joint is not None and joint.outer not in heavy and _has_one_rate(joint)
-        ]
-        leads = [
-            (joint, c)
-            for joint, c in ends
-            if joint is not None and joint.outer in heavy and _has_one_rate(joint)
-        ]
-        if len(ends) == 2 and len(light) == len(leads) == 1:
-            (follower, c_f), (leader, c_l) = light[0], leads[0]
+        own = [(joint, c) for joint, c in ends if joint is not None and _has_one_rate(joint)]
+        light = [(joint, c) for joint, c in own if joint.outer not in heavy]
+        if len(own) == len(ends) == 2 and len(light) == 1:
+            (follower, c_f), ((leader, c_l),) = light[0], [end for end in own if end not in light]
             if mech.qd_names[follower.qd.start] not in actions.armature:
-                found.append((follower, leader, (c_l / c_f) ** 2))
-    armature: dict[str, float] = {}
-    for follower, leader, ratio in found:
-        share = 0.5 * _least_inertia(mech, leader) / sum(other is leader for _, other, _ in found)
+                found.append((coupling.name, follower, leader, c_f, c_l))
+    out = []
+    for name, follower, leader, c_f, c_l in found:
+        share = 0.5 * _least_inertia(mech, leader) / sum(other is leader for _, _, other, _, _ in found)
         if share > 0:
             rates = [mech.qd_names[joint.qd.start] for joint in (follower, leader)]
-            armature[rates[0]] = share / ratio
-            armature[rates[1]] = armature.get(rates[1], 0.0) - share
-    return armature
+            out.append(Follower(name, rates[0], rates[1], share * (c_f / c_l) ** 2, share, c_f))
+    return out
 
 
 def _has_one_rate(joint: TreeJoint) -> bool:

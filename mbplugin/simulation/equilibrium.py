@@ -218,7 +218,8 @@ def settled(
     first = statics, here
     while steps == _MOST_STEPS:
         # unless joints are stated, those that would slide for ever are held, as long as others are free
-        more = {} if names_of(hold) else {pair for pair in _sliding(statics, here) if pair not in sliding}
+        for_ever = here.pushed_for_ever and not names_of(hold)
+        more = set() if not for_ever else {pair for pair in _sliding(statics, here) if pair not in sliding}
         sliding += sorted(more)
         held, names = _held(mech, assembly.q, (*massless, *sliding))
         if not more or not len(Statics.of(held, actions, assembly.q, planar, bound).at(assembly.q).g):

@@ -335,7 +335,7 @@ def keep_step(
     ``old`` becomes the end of the step.
     """
     kept = keep_piece(pieces, kept, t - begin, old, now)
-    track_travel(s, t, old.qd, now.q, now.qd)
+    track_travel(s, t, old, now.q, now.qd)
     put_all(now, old)
     return kept, t
 
@@ -722,7 +722,7 @@ def begin_motion(
     switch_due(s, resistances, t, now.q, now.qd)
     for j in range(len(now.q)):
         old.qd[j] = 0.0
-    track_travel(s, t, old.qd, now.q, now.qd)
+    track_travel(s, t, old, now.q, now.qd)
     return t, kept, False
 
 
@@ -833,11 +833,15 @@ def next_switch(s: Records, t: float, end: float) -> float:
 
 
 @kernel
-def track_travel(s: Records, t: float, old_qd: Array, q: Array, qd: Array) -> None:
-    """Update travels and rest times with q (nv,), qd (nv,) at t (s); ``old_qd`` (nv,) are the rates before."""
+def track_travel(s: Records, t: float, old: Motion, q: Array, qd: Array) -> None:
+    """Update travels and rest times with q (nv,), qd (nv,) at t (s); ``old`` is the motion before.
+
+    A joint that breaks away and sticks again in between has no rate at either end.
+    """
     for n in range(len(s)):
         joint = s[n]
-        if max(abs(old_qd[joint.rate]), abs(qd[joint.rate])) > 1e-7:
+        moved = abs(q[joint.rate] - old.q[joint.rate]) > 1e-9
+        if moved or max(abs(old.qd[joint.rate]), abs(qd[joint.rate])) > 1e-7:
             joint.rest = t
         if abs(joint.direction) == 1.0:
             joint.max_travel = max(

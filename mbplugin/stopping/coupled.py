@@ -18,7 +18,18 @@ from mbplugin.constraints.closure import Closure
 from mbplugin.constraints.rank import sample_poses
 from mbplugin.dynamics.tree_model import joint_equations, tree_model
 from mbplugin.errors import BadUsage
-from mbplugin.model import AnyArray, Array, Driver, JointBrake, Payload, TreeJoint, displace, follows, forward
+from mbplugin.model import (
+    AnyArray,
+    AppliedForces,
+    Array,
+    Driver,
+    JointBrake,
+    Payload,
+    TreeJoint,
+    displace,
+    follows,
+    forward,
+)
 from mbplugin.phrases import listed
 from mbplugin.simulation.friction import choose_rows
 from mbplugin.simulation.kernel_state import KINEMATICS, KernelState, evaluate_at, kernel_state_of
@@ -423,7 +434,9 @@ class Independent:
     def _leading(self) -> _Lead:
         mech, names = self.scenario.mech, [joint.pair.name for joint in self.joints if joint.pair is not None]
         drivers = tuple(Driver(f"lead {name}", name, value=0.0) for name in names)
-        model = tree_model(replace(mech, drivers=drivers), q=self.scenario.q)
+        # joints without mass that follow others need their armatures
+        inertias = AppliedForces(armature=self.scenario.actions.armature)
+        model = tree_model(replace(mech, drivers=drivers), inertias, q=self.scenario.q)
         driven = np.array([names.index(driver.joint) for driver, _ in model.table.driven], dtype=int)
         segments = motion_segments_of(model, ())
         segments["c"][:, 0] = self.scenario.q[self.places][driven]

@@ -15,7 +15,11 @@ from mbplugin.arguments import checked
 from mbplugin.constraints import rank_tolerance
 from mbplugin.constraints.closure import constraints_to_close
 from mbplugin.constraints.stated_state import closed_pose, stated_state
-from mbplugin.dynamics.tree_model import joints_without_mass, with_joints_without_mass_at_rest
+from mbplugin.dynamics.tree_model import (
+    joints_without_mass,
+    with_followers_without_mass,
+    with_joints_without_mass_at_rest,
+)
 from mbplugin.errors import BadNumber, BadUsage, CannotClose, ContradictedState, UnknownName, suggestion
 from mbplugin.model.brake_law import Brake
 from mbplugin.model.brakes import (
@@ -297,6 +301,8 @@ def make_scenario(
         # nothing depends on a brake of theirs, so none is assumed
         fitted = tuple(brake for brake in fitted if not (brake.assumed and brake.joint in still))
         actions, massless = with_joints_without_mass_at_rest(mechanism, actions, qd0)
+    else:
+        actions = with_followers_without_mass(mechanism, actions)
     limit = rank_tolerance(scene, tolerance)
     if start is None and (constraints_to_close(mechanism) or mechanism.pfaffians):
         # the drives start from a state that satisfies the constraints

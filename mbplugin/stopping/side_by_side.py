@@ -104,6 +104,7 @@ from mbplugin.stopping.lanes import (
 from mbplugin.stopping.many import CARRIED, ENDED, SETTINGS, Settings, put_end, put_start
 from mbplugin.stopping.stiff import (
     PARTS,
+    WARY,
     begin_stiff_step,
     difference,
     error_shifts,
@@ -565,8 +566,9 @@ def _after_stage(m: Lanes, i: int, method: Records, settings: Settings) -> int:
 @kernel
 def _error(m: Lanes, i: int, method: Records, rates: Records, settings: Settings) -> float:
     """Return the error of the step of a lane relative to the tolerance, as a root mean square."""
-    total, nv, r, s = 0.0, len(m.q), 0.0, 0.0
+    total, nv, r, s, factor = 0.0, len(m.q), 0.0, 0.0, 1.0
     if m.lane[i].stiff >= 0:
+        factor = WARY
         workspace = load_workspace(m.places[i, 1])
         r, s = error_shifts(workspace.stiff[0], workspace.constants[0])
     for j in range(nv):
@@ -578,7 +580,7 @@ def _error(m: Lanes, i: int, method: Records, rates: Records, settings: Settings
         x /= settings.atol + settings.rtol * max(abs(m.q_of[k, i]), abs(m.at_of[k, i]))
         v /= settings.atol + settings.rtol * max(abs(m.qd_of[j, i]), abs(m.v_of[j, i]))
         total += x * x + v * v
-    return float(m.lane[i].step * sqrt(total / (2 * nv)))
+    return float(factor * m.lane[i].step * sqrt(total / (2 * nv)))
 
 
 @kernel

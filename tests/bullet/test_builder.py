@@ -391,3 +391,11 @@ def test_so_many_moving_joints_are_refused_and_so_is_a_client_that_has_them(tmp_
             BrokenModel, match=r"at most 127 joints of one body; body 0 has 139; read its file"
         ):
             read_client(client)
+
+
+@pytest.mark.long
+def test_so_many_moving_joints_leave_the_other_engine_its_answer() -> None:
+    found = mb.crosscheck(branched(132, 130, free=False), 0.02)
+    assert (found.engine, found.verdict) == ("MuJoCo", "agrees")
+    assert found.second is not None and found.second.verdict == "not comparable"
+    assert "at most 127 joints" in found.second.reason

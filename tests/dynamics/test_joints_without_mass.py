@@ -216,3 +216,22 @@ def test_a_stop_of_an_arm_with_a_massless_follower_is_that_without_it() -> None:
     assert found.joint("j0").travel == pytest.approx(expected.joint("j0").travel, rel=1e-8)
     motion = dict(zip(found.trajectory.mechanism.q_names, found.trajectory.q.T, strict=True))
     assert motion["j1"] == pytest.approx(-2.0 * motion["j0"], abs=1e-10)
+
+
+@pytest.mark.long
+def test_tables_and_crosscheck_take_a_massless_follower() -> None:
+    mech = following(0.0, -2.0)
+    brakes = [{"joint": name, "torque": 90.0, "delay": 0.02} for name in ("j0", "j2")]
+    table = mb.stopping_table(mech, brakes=brakes, tool="lower", speeds={"j0": 1.0}, categories=(0,))
+    assert {row["joint"] for row in table.rows} == {"j0"}
+    report = mb.estop(mech, qd={"j0": 1.0}, brakes=brakes, tool="lower")
+    compared = mb.crosscheck(report)
+    assert compared.verdict == "not comparable" and "moves no mass" in compared.reason
+
+
+def test_what_a_follower_borrows_from_its_leader_stays_out_of_sight() -> None:
+    light, none = (mb.simulate(following(mass, -2.0), 0.3, qd={"j0": 1.0}) for mass in (1e-7, 0.0))
+    follower = none.mechanism.qd_names.index("j1")
+    assert np.abs(none.momenta[:, follower]).max() < 1e-5 < np.abs(none.momenta).max()
+    assert np.abs(none.multipliers("mimic")).max() < 1e-4
+    assert none.momenta[-1] == pytest.approx(light.momenta[-1], abs=1e-5)

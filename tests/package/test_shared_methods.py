@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import mbplugin as mb
 from mbplugin.phrases import dataclass
 
 MAKERS: dict[str, Callable[..., Any]] = {"standard": dataclasses.dataclass, "shared": dataclass}
@@ -130,3 +131,23 @@ def test_a_class_that_is_not_frozen_is_that_of_the_standard_library() -> None:
     counter = Counter()
     counter.number = 2
     assert counter == Counter(2) and Counter.__hash__ is None
+
+
+def test_a_user_can_derive_a_frozen_class_of_the_standard_library_and_no_other() -> None:
+    @dataclasses.dataclass(frozen=True)
+    class Marked(mb.Payload):
+        origin: str = "datasheet"
+
+    at = np.zeros(3)
+    one, inertia = Marked("tool", 2.0, at, (zero := np.zeros((3, 3)))), zero
+    assert one == Marked("tool", 2.0, at, inertia) and one.origin == "datasheet"
+    assert one != Marked("tool", 2.0, at, inertia, origin="scale") and one != mb.Payload(
+        "tool", 2.0, at, inertia
+    )
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        one.mass = 3.0  # type: ignore[misc]
+    with pytest.raises(TypeError, match="non-frozen"):
+
+        @dataclasses.dataclass
+        class Loose(mb.Payload):
+            origin: str = ""

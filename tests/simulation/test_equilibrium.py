@@ -258,6 +258,17 @@ def test_a_joint_that_would_slide_for_ever_is_held_and_said_unless_joints_are_st
         mb.equilibrium(robot, q={"j": 0.4}, hold=("t",))
 
 
+def test_a_slide_on_a_spring_that_is_too_soft_for_the_search_is_not_held() -> None:
+    down = pose_at([0, 0, 0])
+    pairs = (
+        Pair("z", "prismatic", "world", "lift", down, down),
+        Pair("j", "revolute", "lift", "arm", down, down),
+    )
+    robot = Mechanism("robot", (rod("lift"), rod("arm")), pairs)
+    with pytest.raises(BadUsage, match="no equilibrium"):
+        mb.equilibrium(robot, springs=[JointSpring("z", 0.1)])
+
+
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("table", "said"),

@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
+from mbplugin.model import WORLD, Body, Mechanism, Pair, Pose
 from mbplugin.model.brake_law import Brake
 from mbplugin.model.mechanism.pair import Freedom
+from mbplugin.model.spatial import align_z
 from mbplugin.simulation.integrators.explicit_loop import MOST, growth
 from mbplugin.simulation.integrators.methods.dopri5 import INTEGRATOR
 from mbplugin.stopping.batch import CompiledStop
@@ -138,11 +140,11 @@ def test_results_stay_within_the_tolerance_with_few_evaluations(delays: tuple[fl
     scenario = light_wrist(delays)
     coarse, fine = stop(scenario), stop(scenario, 1e-11, 1e-13)
     assert coarse.outcome == fine.outcome == "stopped"
-    assert np.abs(coarse.travels - fine.travels).max() < 1e-6
-    assert np.abs(coarse.times - fine.times).max() < 3e-6
+    assert np.abs(coarse.travels - fine.travels).max() < 2e-7
+    assert np.abs(coarse.times - fine.times).max() < 1e-6
     assert coarse.tool_distance == pytest.approx(fine.tool_distance, abs=1e-6)
     # of Dormand and Prince's method alone, within its stability: 497 to 756
-    assert coarse.evaluations < 320
+    assert coarse.evaluations < 360
 
 
 def test_a_joint_whose_rate_grows_is_not_stiff() -> None:
@@ -179,3 +181,62 @@ def test_the_next_step_follows_the_trend_of_the_error(
     found = growth(1.0, 1.0, last_error, last_step, -0.2)
     assert found == pytest.approx(0.9 * 2**-0.2 if expected is None else expected, rel=1e-15)
     assert growth(0.0, 1.0, last_error, last_step, -0.2) == MOST
+
+
+# Other joints that decay as well, short circuits, and joints that stick again at once.
+
+
+def any_arm(seed: int) -> Scenario:
+    """An arm of up to five joints with damping, friction, limits and brakes of all sizes."""
+    r = np.random.default_rng(seed)
+    n = int(r.integers(1, 6))
+    bodies, pairs, brakes = [], [], []
+    m, length = 10.0 ** r.uniform(0, 1.5), r.uniform(0.2, 0.8)
+    for k in range(n):
+        s = r.uniform(0.3, 1.0)
+        m, length = m * s**2, length * s
+        inertia = np.diag(r.uniform(0.5, 1, 3)) * m * length**2 / 6
+        bodies.append(Body(f"b{k}", m, r.uniform(-0.5, 1, 3) * length * 0.5, inertia))
+        axis = r.normal(size=3)
+        frame = align_z(axis / np.linalg.norm(axis))
+        X_AP = Pose(frame, r.uniform(-1, 1, 3) * length if k else np.zeros(3))
+        undamped, tau = r.random() < 0.35, 10.0 ** r.uniform(-5, 0)
+        ends = (-r.uniform(0.02, 0.5), r.uniform(0.02, 0.5)) if r.random() < 0.4 else (-inf, inf)
+        rough = float(r.random() < 0.3) * m * length * 0.5
+        free = Freedom(*ends, damping=0.0 if undamped else m * length**2 * 0.2 / tau, friction=rough)
+        kind = "revolute" if r.random() < 0.85 else "prismatic"
+        inner = f"b{k - 1}" if k else WORLD
+        pairs.append(Pair(f"j{k}", kind, inner, f"b{k}", X_AP, Pose(frame, np.zeros(3)), freedoms=(free,)))
+        torque, parts = m * length * 9.81 * 10.0 ** r.uniform(-0.5, 1.0), {}
+        if r.random() < 0.35:
+            parts["engagement"] = r.uniform(0.001, 0.05)
+        if r.random() < 0.2:
+            parts["viscous"] = m * length**2 * 10.0 ** r.uniform(-1, 3)
+        if r.random() < 0.25:
+            parts["short_circuit"] = m * length**2 * 10.0 ** r.uniform(0, 4)
+            parts["short_circuit_rate"] = 10.0 ** r.uniform(-1.5, 1)
+        brakes.append(Brake(f"j{k}", torque, delay=float(r.choice([0, r.uniform(0, 0.05)])), **parts))
+    mech = Mechanism("arm", tuple(bodies), tuple(pairs), gravity=np.array([0, 0, -9.81]))
+    qd = r.normal(size=n) * 10.0 ** r.uniform(-1, 0.7)
+    q = np.array(
+        [r.uniform(*np.clip((p.freedoms[0].lower, p.freedoms[0].upper), -1, 1)) * 0.9 for p in pairs]
+    )
+    return make_scenario(mech, q, qd, brakes=brakes)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", [1135, 1446, 1472, 2001, 2002])
+def test_joints_that_decay_almost_as_fast_cost_no_accuracy(seed: int) -> None:
+    """With a trust in the estimate of the error that only one decay deserves, these erred by up to 1.6e-4."""
+    scenario = any_arm(seed)
+    found, exact = stop(scenario), stop(scenario, 1e-11, 1e-13)
+    assert found.outcome == exact.outcome
+    assert found.time == pytest.approx(exact.time, abs=1e-5)
+    assert found.travels == pytest.approx(exact.travels, rel=1e-5, abs=4e-5)
+
+
+@pytest.mark.parametrize("seed", [15, 102])
+def test_a_joint_that_breaks_away_and_sticks_again_within_a_step_moves_until_then(seed: int) -> None:
+    one = CompiledStop(scenario := any_arm(seed))
+    by_runner = one._by_the_runner(scenario.q.copy(), scenario.qd.copy())
+    assert one.stop(scenario.q, scenario.qd).times == pytest.approx(by_runner.times, abs=1e-5)

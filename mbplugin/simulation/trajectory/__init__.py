@@ -85,7 +85,7 @@ class Samples:
         """
         from mbplugin.dynamics.kernels import move
         from mbplugin.dynamics.kernels.articulated import factor, mass_matrix
-        from mbplugin.dynamics.tree_model import tree_model
+        from mbplugin.dynamics.tree_model import borrowers, tree_model
 
         model = tree_model(self.mechanism, self.actions)
         out, M = np.empty(self.qd.shape), np.empty((len(model.rates), len(model.rates)))
@@ -94,6 +94,10 @@ class Samples:
             factor(model.composites, model.rates)
             mass_matrix(model.composites, model.rates, M)
             out[k] = M @ qd
+        for one in borrowers(self.mechanism, self.actions):
+            follower, leader = (self.mechanism.qd_names.index(name) for name in (one.follower, one.leader))
+            out[:, follower] -= one.armature * self.qd[:, follower]
+            out[:, leader] += one.borrowed * self.qd[:, leader]
         make_read_only(out)
         return out
 

@@ -10,7 +10,7 @@ import numpy as np
 from mbplugin.constraints.rows import plane_columns
 from mbplugin.dynamics.kernels.articulated import inverse_dynamics
 from mbplugin.dynamics.kernels.solve import add_law, sliding_forces
-from mbplugin.dynamics.tree_model import TreeModel, equations_of, redundancy, tree_model
+from mbplugin.dynamics.tree_model import TreeModel, borrowers, equations_of, redundancy, tree_model
 from mbplugin.joint_reactions.statics import System, build_system, joint_rows
 from mbplugin.model import BrakeForce, Pair, RowKind, forward, rate_force, travel_per_radian
 from mbplugin.model.mechanism.identity import Holder, HolderKind, RowLabel, freedom_held, lock_label
@@ -148,6 +148,10 @@ def joint_wrenches(trajectory: Samples) -> JointWrenches:
                 if label := holding_row(model, held, brake):
                     k = rest[label[0]].index(label[1])
                     of_brake[brake.joint][held.samples] = of_rest[label[0]][held.samples, k]
+    for one in borrowers(trajectory.mechanism, trajectory.actions):
+        # the coupling does not have to accelerate the inertia that its follower borrows
+        qdd = trajectory.qdd[:, trajectory.mechanism.qd_names.index(one.follower)]
+        of_rest[one.coupling] = of_rest[one.coupling] - (one.armature / one.coefficient * qdd)[:, None]
     out = JointWrenches(of_pair, of_rest, of_brake, of_resistance, transmitted, determined)
     for held_by in (of_pair, of_rest, of_brake, of_resistance, transmitted, determined):
         make_read_only(*held_by.values())
