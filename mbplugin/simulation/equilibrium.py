@@ -218,7 +218,9 @@ def settled(
     first = statics, here
     while steps == _MOST_STEPS:
         # unless joints are stated, those that would slide for ever are held, as long as others are free
-        for_ever = here.pushed_for_ever and not names_of(hold)
+        # a spring may hold what the search has not reached
+        sprung = bool(actions.springs or actions.joint_springs)
+        for_ever = (here.pushed_for_ever or not sprung) and not names_of(hold)
         more = set() if not for_ever else {pair for pair in _sliding(statics, here) if pair not in sliding}
         sliding += sorted(more)
         held, names = _held(mech, assembly.q, (*massless, *sliding))
