@@ -15,6 +15,9 @@ from mbplugin.model.mechanism import Lock
 from mbplugin.model.mechanism.kinematics import coordinates_of
 from places import ASSETS
 
+# the Minitaur comes with PyBullet
+pytestmark = pytest.mark.bullet
+
 SPACE = tuple(range(6))
 CHANGES = (
     Change("foot_front_left", "spherical", "point-on-line"),
