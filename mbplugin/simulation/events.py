@@ -148,7 +148,7 @@ def first_change(
 def _first_of_motion(
     evaluate: Evaluate, place: int, event_functions: Records, inside: _Inside
 ) -> tuple[float, int]:
-    """Return what :func:`first_change` does for candidates that need no parts of ``evaluate``.
+    """Return the share of the step at the first change, and its event function, from the motion alone.
 
     They are sampled no further than to the first sign change, of all of them.
     """

@@ -558,7 +558,7 @@ def stop_loop(
             )
             h, short = max(h, length), min(SHORT, length)
         if status == WEAK:
-            one.joint = stiffest(s, friction.sticking, goal - t)
+            one.joint = stiffest(s, friction.sticking, goal - t, rtol)
             if one.joint >= 0:
                 differentiate(evaluate, place, one, t, q, qd, now.qdd, column)
                 counts[0] += 1

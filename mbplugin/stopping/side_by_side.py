@@ -440,17 +440,17 @@ def _stretch(m: Lanes, i: int, settings: Settings) -> int:
     # in one short step the method of low order is exact enough with half the evaluations
     lane.once, lane.stiff, workspace.stiff[0].joint = lane.goal - t <= lane.short, -1, -1
     if not lane.once:
-        return _careful(m, i)
+        return _careful(m, i, settings)
     lane.method, lane.own = 1, lane.goal - t
     return _STEP
 
 
 @kernel
-def _careful(m: Lanes, i: int) -> int:
+def _careful(m: Lanes, i: int, settings: Settings) -> int:
     """Begin a stretch with the method of high order; return what the lane does next."""
     lane, workspace = m.lane[i], load_workspace(m.places[i, 1])
     lane.once, lane.method, lane.own = False, 0, lane.h
-    lane.stiff = stiffest(m.s[i], workspace.friction.sticking, lane.goal - lane.t)
+    lane.stiff = stiffest(m.s[i], workspace.friction.sticking, lane.goal - lane.t, settings.rtol)
     if lane.stiff < 0:
         return _STEP
     put_state(m, i, workspace.now)
@@ -557,7 +557,7 @@ def _after_stage(m: Lanes, i: int, method: Records, settings: Settings) -> int:
             return _TRIAL
         # the step is not short enough for the method of low order
         lane.h, lane.short = max(lane.h, lane.own), min(SHORT, lane.own)
-        return _careful(m, i)
+        return _careful(m, i, settings)
     lane.grown = min(lane.grown, growth(error, lane.step, lane.last_error, lane.last_step, own.exponent))
     lane.last_error, lane.last_step = error, lane.step
     return _end_step(m, i, state)

@@ -46,6 +46,8 @@ from mbplugin.simulation.kernel_state import FORWARD_DYNAMICS, TOO_SMALL, Evalua
 #: A joint is treated as stiff in a stretch which is longer than this, in units of its time constant, and so is the time
 #: ``_SPAN``, s, as steps are rarely longer.
 _STIFF, _SPAN = 0.25, 0.02
+#: Relative tolerance below which steps are short beside the decay in any case.
+_TIGHT = 1e-9
 #: Largest damping of all other joints, per inertia, as a share of that of the stiff joint.
 _APART = 0.15
 #: Longest step, in units of the time constant: beyond it the motion is no polynomial of degree 12.
@@ -115,12 +117,15 @@ def constants() -> AnyArray:
 
 
 @kernel
-def stiffest(s: Records, sticking: AnyArray, span: float) -> int:
+def stiffest(s: Records, sticking: AnyArray, span: float, rtol: float) -> int:
     """Return the rate of the joint among s (n,) that is stiff in a stretch of length ``span``, s; −1 if none is.
 
     None is, if another joint decays almost as fast: its decay is no part of the method, and the estimate of the error
-    would miss it. ``sticking`` (n,) are the joints that brakes hold.
+    would miss it; nor with a tolerance ``rtol`` at which accuracy limits the steps. ``sticking`` (n,) are the joints
+    that brakes hold.
     """
+    if rtol < _TIGHT:
+        return -1
     most, next_most, found = 0.0, 0.0, -1
     for n in range(len(s)):
         if not s[n].controlled and not sticking[n]:
