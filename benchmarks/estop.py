@@ -22,7 +22,7 @@ from mbplugin.model.brake_law import Brake
 from mbplugin.stopping.batch import CompiledStop
 from mbplugin.stopping.run import make_scenario
 from mbplugin.stopping.scenario import Scenario
-from mbplugin.stopping.sweep.plan import PART, PART_IN_THREADS, SweepPlan
+from mbplugin.stopping.sweep.plan import FAST_PART, SweepPlan
 from mbplugin.stopping.sweep.run import part_columns, sweep
 
 ASSETS = Path(__file__).parents[1] / "assets"
@@ -74,7 +74,7 @@ def one_core(name: str, whole: Scenario, stops: int) -> None:
 
 def parts(name: str, scenario: Scenario) -> None:
     """Compute parts of a sweep as each of its processes does: drawn, stopped, and made columns."""
-    plan = SweepPlan(scenario, 20_000, 1, None, 0.3, (0.2, 1.0), 0.2, 0.2, (0.0, 1.0), part=PART_IN_THREADS)
+    plan = SweepPlan(scenario, 20_000, 1, None, 0.3, (0.2, 1.0), 0.2, 0.2, (0.0, 1.0), part=FAST_PART)
     part_columns(plan, 0)
     least = np.inf
     for part in range(1, 7):
@@ -94,8 +94,7 @@ def worst() -> None:
 
 def whole_sweep(stops: int, category: int) -> None:
     scenario = replace(arm_6r(), category=category)
-    part = PART if category else PART_IN_THREADS
-    plan = SweepPlan(scenario, stops, 1, None, 0.3, (0.2, 1.0), 0.2, 0.2, (0.0, 1.0), part=part)
+    plan = SweepPlan(scenario, stops, 1, None, 0.3, (0.2, 1.0), 0.2, 0.2, (0.0, 1.0), part=FAST_PART)
     with tempfile.TemporaryDirectory() as folder:
         begun = time.perf_counter()
         report = sweep(plan, folder)

@@ -155,7 +155,10 @@ class ArmStopper:
     def stops(self, starts: many.StopStarts, payloads: tuple[Payload, ...]) -> many.Stops:
         """Return the results of stops from k starts, with factors on the brakes of the scenario and on payloads."""
         brakes = self.scenario.brakes
-        if self.scenario.category == 0 and isinstance(self.arm, CompiledStop):
+        if isinstance(self.arm, CompiledStop) and self.scenario.category:
+            with ctrl_c_waits():
+                return self.arm.controlled_stops(starts, brakes, payloads, self.scenario.category == 1)
+        if isinstance(self.arm, CompiledStop):
             helpers = max(min(self._jobs, len(starts) // _LEAST_PER_THREAD) - 1, 0)
             while len(self._helpers) < helpers:
                 self._helpers.append(self.arm.another())
@@ -367,16 +370,22 @@ class CompiledStop:
         """Return the results of the compiled loop for k starts, computed side by side with ``in_lanes``."""
         self.set_brakes(brakes)
         self.set_payloads(payloads)
+        braked, *times = self._factored(starts)
+        return self._computed(
+            starts, braked, (times[0], times[1]), self._carried(payloads, starts.shares), in_lanes
+        )
+
+    def _factored(self, starts: many.StopStarts) -> tuple[AnyArray, Array, Array]:
+        """Return resistances after braking (k, n), and times (k, n) of power-off and engagement, s, with factors."""
         s, own, late = self._s, self._own, starts.delay_factors
         self._nominal = self._nominal or {name: s[name][own] for name in _OF_BRAKES}
         braked = np.empty((len(starts), len(own)), dtype=RESISTANCE)
         braked[:] = s["braked"][own]
         free = s["free"][own]
         for part in SCALED:
-            own_laws = np.array([getattr(brake.law, part) for brake in brakes])
+            own_laws = np.array([getattr(brake.law, part) for brake in self._brakes])
             braked[part] = free[part] + starts.torque_factors * own_laws
-        times = late * s["power_off"][own], late * s["engagement_time"][own]
-        return self._computed(starts, braked, times, self._carried(payloads, starts.shares), in_lanes)
+        return braked, late * s["power_off"][own], late * s["engagement_time"][own]
 
     def _computed(
         self,
@@ -523,12 +532,12 @@ class CompiledStop:
         delay = own["power_off"] if reactions is None else np.asarray(reactions, dtype=float)
         ramps = Ramps(start[rates], v, delay, np.asarray(decelerations, dtype=float))
         rest = float(ramps.ends.max(initial=0.0))
-        limit = ramps.limit_time(own["lower"], own["upper"])
+        limit = float(ramps.limit_time(own["lower"], own["upper"]))
         end = min(rest, limit, self.scenario.duration)
         q = start.copy()
         q[rates] = ramps.at(end)[0]
         times = np.minimum(ramps.ends, end)
-        controlled = np.ascontiguousarray(ramps.pieces(end)[:, :, self._order])
+        controlled = self._ended_by_zero(ramps.pieces(np.array(end)))
         reaction = v * np.minimum(delay, end)
         if end < rest:
             ended = (compiled.LIMIT if end == limit else compiled.MOVING, end, 0)
@@ -551,6 +560,92 @@ class CompiledStop:
         # a braked joint reverses only at the end of a piece
         back = (np.sign(v) * (pieces[:, 4, rates] - q[rates])).max(axis=0, initial=0.0)
         return self._stopped((status, end + time, count), (start, q), times, reaction, back, pieces)
+
+    def _ended_by_zero(self, pieces: Array) -> Array:
+        """Return pieces (m, 7, n) of the joints with brakes as a motion (k, 7, nv) that a piece of duration 0 ends."""
+        pieces = pieces[pieces[:, 0, 0] > 0.0][:, :, self._order]
+        return np.concatenate((pieces, np.zeros((1, *pieces.shape[1:]))))
+
+    def controlled_stops(
+        self,
+        starts: many.StopStarts,
+        brakes: tuple[JointBrake, ...],
+        payloads: tuple[Payload, ...],
+        braked: bool = True,
+    ) -> many.Stops:
+        """Return the results of stops of category 1 or 2 from k starts, with factors on these brakes and payloads.
+
+        Each is that of :meth:`controlled_stop`: all ramps in closed form at once, and one by one the stops whose brakes
+        do not hold the robot at the end of its ramps.
+        """
+        self.set_brakes(brakes)
+        self.set_payloads(payloads)
+        scenario, (rates, own) = self.scenario, (self._rates, self._s[self._own])
+        delay = starts.delay_factors * own["power_off"]
+        joints = [brake.joint for brake in brakes]
+        decelerations = scenario.ramp_source.of_many(
+            scenario.mech, joints, starts.qd[:, rates], lambda: self._inertias_at(starts, payloads)[:, rates]
+        )
+        ramps = Ramps(starts.q[:, rates], starts.qd[:, rates], delay, decelerations)
+        rest = ramps.ends.max(axis=-1, initial=0.0)
+        limit = ramps.limit_time(own["lower"], own["upper"])
+        end = np.minimum(np.minimum(rest, limit), scenario.duration)
+        last = starts.q.copy()
+        last[:, rates] = ramps.at(end[:, None])[0]
+        out = many.Stops.room_for(len(starts), len(brakes), scenario.duration)
+        early = np.where(end == limit, compiled.LIMIT, compiled.MOVING)
+        out.ended["status"], out.ended["time"] = np.where(end < rest, early, compiled.STOPPED), end
+        out.joints[:, many.TIMES] = np.minimum(ramps.ends, end[:, None])
+        out.joints[:, many.TRAVELS] = last[:, rates] - ramps.q
+        out.joints[:, many.REACTIONS] = ramps.v * np.minimum(delay, end[:, None])
+        alone, room = np.zeros(len(starts), bool), np.full(len(starts), np.inf)
+        if braked:
+            # the brakes engage at rest, also after a stop in which no joint moves
+            room = np.minimum(last[:, rates] - own["lower"], own["upper"] - last[:, rates]).min(axis=-1)
+            room[end < rest] = np.inf
+            holds, out.ended["evaluations"] = self._hold(starts, last, end, payloads)
+            alone = (end >= rest) & ~holds
+            out.ended["evaluations"][end < rest] = 0
+        for k, pieces in enumerate(ramps.pieces(end)):
+            if not alone[k]:
+                self.pieces = self._ended_by_zero(pieces)
+                ended, ways = out.ended[k], (starts.q[k], last[k], self.pieces)
+                ended["tool_distance"], ended["tool_displacement"] = self._tool_ways(*ways)
+                ended["clearance"] = min(self.to_limits(), room[k])
+        for k in np.flatnonzero(alone).tolist():
+            self.set_brakes(starts.brakes(k, brakes))
+            self.set_payloads(tuple(payload.scaled(float(starts.shares[k])) for payload in payloads))
+            stop = self.controlled_stop(starts.q[k], starts.qd[k], decelerations[k])
+            out.put(k, stop, self.to_limits())
+        self.set_brakes(brakes)
+        self.set_payloads(payloads)
+        return out
+
+    def _inertias_at(self, starts: many.StopStarts, payloads: tuple[Payload, ...]) -> Array:
+        """Return the inertias (k, nv) that the joints move at the starts, kg·m² and kg."""
+        found, carried = [], self._carried(payloads, starts.shares)
+        composites = self.model.composites
+        for q, bodies in zip(starts.q, carried, strict=True):
+            for body in bodies:
+                for name in _OF_PAYLOADS:
+                    composites[name][body["composite"]] = body[name]
+            found.append(self.inertias(q))
+        return np.array(found).reshape(starts.q.shape)
+
+    def _hold(
+        self, starts: many.StopStarts, q: Array, end: Array, payloads: tuple[Payload, ...]
+    ) -> tuple[AnyArray, AnyArray]:
+        """Return the stops (k,) whose brakes hold poses q (k, nv) at the ends (k,) of ramps, and their evaluations."""
+        braked, off, engagement = self._factored(starts)
+        engagement = engagement - off
+        off = np.zeros_like(engagement) + engagement.max(axis=-1, keepdims=True, initial=0.0)
+        at_rest = replace(starts, q=q, qd=np.zeros_like(q))
+        in_lanes = len(starts) >= LEAST_IN_LANES and not len(self.model.springs)
+        carried = self._carried(payloads, starts.shares)
+        found = self._computed(at_rest, braked, (off, engagement), carried, in_lanes)
+        in_time = end + off[:, 0] <= self.scenario.duration
+        still = (found.ended["status"] == compiled.STOPPED) & ~found.joints.any(axis=(1, 2))
+        return in_time & still, found.ended["evaluations"]
 
     def _braked(self, q: Array, duration: float) -> tuple[int, float, int]:
         """Move q (nq,) in place from rest: brakes start to engage, and drives are powered off with the last of them."""
@@ -603,13 +698,17 @@ class CompiledStop:
         outcome = many.OUTCOMES[status]
         if status != compiled.LIMIT and slipped_back(back, travels):
             outcome = "slipped_back"
+        last = float(times.max(initial=0.0)) if status == compiled.STOPPED else time
+        ways = self._tool_ways(start, end, pieces)
+        return many.StopSummary(outcome, last, times, travels, reaction, back, *ways, count)
+
+    def _tool_ways(self, start: Array, end: Array, pieces: Array) -> tuple[float, float]:
+        """Return the length and chord of the tool path along pieces (k, 7, nv), m; poses (nq,) at its ends."""
         carrier, X = self._tool
         length = path_length(self._path_words.ctypes.data, carrier, X.p, pieces)
         displacement = float(np.linalg.norm(self.tool_at(end) - self.tool_at(start)))
-        last = float(times.max(initial=0.0)) if status == compiled.STOPPED else time
         # rounding may make a straight path shorter than its chord
-        length = max(float(length), displacement)
-        return many.StopSummary(outcome, last, times, travels, reaction, back, length, displacement, count)
+        return max(float(length), displacement), displacement
 
     def motion(self, q: Array) -> StopMotion:
         """Return the motion of the last stop, which began at q (nq,)."""

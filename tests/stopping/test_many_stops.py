@@ -12,10 +12,11 @@ import pytest
 
 from mbplugin.dynamics.compiler.lanes import LANES
 from mbplugin.dynamics.kernels.composite_bodies import carried_masses, find_composites
-from mbplugin.model.brake_law import Brake
+from mbplugin.errors import BadUsage
+from mbplugin.model.brake_law import Brake, Ramp
 from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.mechanism.pair import Freedom
-from mbplugin.model.scene import Payload
+from mbplugin.model.scene import Payload, Scene, state_at_home
 from mbplugin.model.spatial import Spring
 from mbplugin.stopping.batch import LEAST_IN_LANES, ArmStopper, CompiledStop
 from mbplugin.stopping.many import BACK, REACTIONS, TIMES, TRAVELS, StopStarts
@@ -209,6 +210,62 @@ def test_a_start_whose_choice_among_states_is_rejected_twice_draws_on(
     )
     found = plan.draws(range(3))
     assert found.q.tolist() == expected.q.tolist() and found.qd.tolist() == expected.qd.tolist()
+
+
+def ramped(category: int, torque: float, duration: float, limit: float) -> Scenario:
+    """A stop whose ramps have every source: the call, ramps of fixed time and deceleration, limits, effort."""
+    mech = arm((0.5, 0.4, 0.3, 0.3, 0.2), limits=Freedom(lower=-limit, upper=limit, effort=30.0))
+    file_limit = replace(mech.pairs[3], freedoms=(replace(mech.pairs[3].freedoms[0], deceleration=7.0),))
+    mech = replace(mech, pairs=(*mech.pairs[:3], file_limit, mech.pairs[4]))
+    ramps = Ramp("j1", time=0.3), Ramp("j2", deceleration=9.0)
+    scene = Scene(mech, state_at_home(mech), ramps=ramps)
+    n = len(mech.q_names)
+    q, qd = np.linspace(0.4, -0.4, n), np.linspace(2.0, -1.5, n)
+    options: dict[str, Any] = {"decelerations": {"j0": 8.0}, "category": category}
+    scenario = make_scenario(scene, q, qd, brakes=brakes_of(n, torque), payload=2.0, **options)
+    return replace(scenario, duration=duration)
+
+
+@pytest.mark.parametrize(
+    ("category", "torque", "duration", "limit", "outcomes"),
+    [
+        (1, 400.0, 3.0, 9.0, {"stopped"}),
+        (1, 60.0, 1.2, 1.2, {"stopped", "slipped_back", "limit_hit"}),
+        (1, 400.0, 0.25, 9.0, {"not_stopped", "stopped"}),
+        (2, 0.1, 3.0, 0.7, {"stopped", "limit_hit"}),
+    ],
+)
+def test_controlled_stops_computed_together_are_those_computed_one_by_one(
+    category: int, torque: float, duration: float, limit: float, outcomes: set[str]
+) -> None:
+    scenario = ramped(category, torque, duration, limit)
+    plan = SweepPlan(scenario, 60, 8, None, 0.3, (0.0, 1.0), 0.3, 0.4, (0.0, 1.0))
+    starts, payloads = plan.draws(range(60)), scenario.actions.payloads
+    starts.qd[0] = 0.0
+    starts.qd[1, 2:] = 0.0
+    stopper = ArmStopper(CompiledStop(scenario))
+    together = stopper.stops(starts, payloads)
+    for k in range(60):
+        carried = tuple(payload.scaled(float(starts.shares[k])) for payload in payloads)
+        brakes = starts.brakes(k, scenario.brakes)
+        one = stopper.stop(starts.q[k], starts.qd[k], brakes, carried)
+        found = together.summary(k)
+        assert found.outcome == one.outcome and found.evaluations == one.evaluations
+        for name in ("time", "times", "travels", "reaction_travels", "back", "tool_distance"):
+            np.testing.assert_allclose(getattr(found, name), getattr(one, name), atol=1e-12, rtol=1e-12)
+        assert found.tool_displacement == pytest.approx(one.tool_displacement, abs=1e-12)
+        assert together.ended["clearance"][k] == pytest.approx(stopper.arm.to_limits(), abs=1e-12)
+    assert set(together.outcomes) == outcomes
+
+
+def test_a_ramp_that_no_inertia_explains_is_refused_for_many_stops_as_for_one() -> None:
+    scenario = ramped(2, 400.0, 3.0, 9.0)
+    inertias = np.array([[1.0] * 5, [1.0] * 4 + [0.0]])
+    with pytest.raises(
+        BadUsage, match="no ramp for joint 'j4': it states no deceleration, and moves an inertia of 0"
+    ):
+        joints = [brake.joint for brake in scenario.brakes]
+        scenario.ramp_source.of_many(scenario.mech, joints, np.ones((2, 5)), lambda: inertias)
 
 
 def starts_of(count: int, torque: float) -> tuple[Scenario, StopStarts, tuple[Payload, ...]]:

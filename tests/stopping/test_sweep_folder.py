@@ -197,9 +197,11 @@ def test_a_bit_beside_the_values_is_mended(lost: tuple[str, ...], finished: Path
 
 
 def test_files_hold_fewer_stops_where_these_take_longer() -> None:
+    """Those of an arm are computed together, those of a loop one by one."""
     scene = mb.load(ASSETS / "arm_6r.scene.toml")
     plans = [sweep_plan(scene, 2, category=category) for category in (0, 1, 2)]
-    assert [plan.part for plan in plans] == [1000, 250, 250]
+    assert [plan.part for plan in plans] == [1000, 1000, 1000]
+    assert sweep_plan(mb.load(ASSETS / "four_bar.scene.toml"), 2).part == 250
 
 
 def test_a_note_with_another_number_is_written_again(finished: Path, copy: Path) -> None:

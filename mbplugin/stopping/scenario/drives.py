@@ -299,13 +299,13 @@ def _sentence(own: DriveMotion, leaders: Sequence[DriveMotion]) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Ramps:
-    """Driven motion in closed form, joint by joint.
+    """Driven motions in closed form, joint by joint, of one stop or of several.
 
     Parameters
     ----------
-    q, v : (n,) array
+    q, v : (..., n) array
         Coordinates and rates at the signal, rad and m, rad/s and m/s.
-    delay, deceleration : (n,) array
+    delay, deceleration : (..., n) array
         Time until the ramp starts, s; rad/s² or m/s², positive.
     """
 
@@ -316,17 +316,17 @@ class Ramps:
 
     @property
     def ends(self) -> Array:
-        """Times at which the joints come to rest (n,), s from the signal; 0 for a joint at rest."""
+        """Times at which the joints come to rest (..., n), s from the signal; 0 for a joint at rest."""
         return np.where(self.v != 0.0, self.delay + self._slowing, 0.0)
 
     @property
     def _slowing(self) -> Array:
-        """Durations of the ramps (n,), s; infinite on overflow."""
+        """Durations of the ramps (..., n), s; infinite on overflow."""
         with np.errstate(over="ignore"):
             return np.asarray(np.abs(self.v) / self.deceleration)
 
     def at(self, time: float | Array) -> tuple[Array, Array]:
-        """Return coordinates and rates (n,) at a time, s; (k, n) at times (k, 1)."""
+        """Return coordinates and rates (..., n) at a time, s, or at one (..., 1) for each stop."""
         sense = np.sign(self.v)
         slowing = np.minimum(np.maximum(time - self.delay, 0.0), self._slowing)
         before = np.where(self.v != 0.0, np.minimum(time, self.delay), 0.0)
@@ -334,32 +334,36 @@ class Ramps:
         rate = np.where(time >= self.ends, 0.0, self.v - sense * self.deceleration * slowing)
         return q, rate
 
-    def limit_time(self, lower: Array, upper: Array) -> float:
-        """Return the time at which the first joint passes lower (n,) or upper (n,), s; infinite if none does."""
-        times = [np.inf]
-        for k in np.flatnonzero(self.v).tolist():
-            v, a = abs(float(self.v[k])), float(self.deceleration[k])
-            room = float(upper[k] - self.q[k] if self.v[k] > 0 else self.q[k] - lower[k])
-            room = max(room, 0.0)
-            left = room - v * float(self.delay[k])
-            if left <= 0.0:
-                times.append(room / v)
-            elif v * v > 2.0 * a * left * (1.0 + 1e-12):
-                times.append(float(self.delay[k]) + (v - float(np.sqrt(v * v - 2.0 * a * left))) / a)
-        return min(times)
+    def limit_time(self, lower: Array, upper: Array) -> Array:
+        """Return the times (...) at which a first joint passes lower (n,) or upper (n,), s; infinite if none does."""
+        speed, a = np.abs(self.v), self.deceleration
+        room = np.maximum(np.where(self.v > 0.0, upper - self.q, self.q - lower), 0.0)
+        # a joint without limits has infinite room, one at rest never passes a limit
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            left = room - speed * self.delay
+            rest = speed * speed - 2.0 * a * left
+            ramping = self.delay + (speed - np.sqrt(np.maximum(rest, 0.0))) / a
+            passes = (left > 0.0) & (speed * speed > 2.0 * a * left * (1.0 + 1e-12))
+            times = np.where(left <= 0.0, room / speed, np.where(passes, ramping, np.inf))
+        return np.where(self.v != 0.0, times, np.inf).min(axis=-1, initial=np.inf)
 
-    def pieces(self, end: float) -> Array:
-        """Return the motion up to ``end`` (s) as pieces (k, 7, n), as for
-        :func:`mbplugin.stopping.tool_path.path_length`.
+    def pieces(self, end: Array) -> Array:
+        """Return the motions up to ``end`` (...), s, as pieces (..., m, 7, n), some of duration 0.
+
+        Each is as for :func:`mbplugin.stopping.tool_path.path_length`, where a piece of duration 0 ends the motion.
         """
-        marks = np.unique(np.concatenate(([0.0, end], self.delay, self.ends)).clip(0.0, end))
-        out, middle = np.zeros((len(marks), 7, len(self.q))), 0.5 * (marks[:-1, None] + marks[1:, None])
-        ramping = (self.v != 0.0) & (middle > self.delay) & (middle < self.ends)
-        q, rate = self.at(marks[:, None])
-        out[:-1, 0, 0] = np.diff(marks)
-        out[:-1, 1], out[:-1, 2] = q[:-1], rate[:-1]
-        out[:-1, 4], out[:-1, 5] = q[1:], rate[1:]
-        out[:-1, 3] = out[:-1, 6] = np.where(ramping, -np.sign(self.v) * self.deceleration, 0.0)
+        end = np.asarray(end)[..., None]
+        marks = np.concatenate((np.zeros_like(end), end, self.delay, self.ends), axis=-1)
+        marks = np.sort(np.clip(marks, 0.0, end), axis=-1)[..., None]
+        every = Ramps(*(x[..., None, :] for x in (self.q, self.v, self.delay, self.deceleration)))
+        q, rate = every.at(marks)
+        middle = 0.5 * (marks[..., :-1, :] + marks[..., 1:, :])
+        ramping = (every.v != 0.0) & (middle > every.delay) & (middle < every.ends)
+        out = np.zeros((*middle.shape[:-1], 7, self.q.shape[-1]))
+        out[..., 0, 0] = np.diff(marks[..., 0])
+        out[..., 1, :], out[..., 2, :] = q[..., :-1, :], rate[..., :-1, :]
+        out[..., 4, :], out[..., 5, :] = q[..., 1:, :], rate[..., 1:, :]
+        out[..., 3, :] = out[..., 6, :] = np.where(ramping, -np.sign(every.v) * every.deceleration, 0.0)
         return out
 
 

@@ -445,6 +445,39 @@ class RampSource:
         given = {**ramp_decelerations(self.stated, rates_at_ramps(mech, brakes, state)), **self.given}
         return decelerations_at(mech, [brake.joint for brake in brakes], inertias, self.actuators, given)
 
+    def of_many(
+        self, mech: Mechanism, joints: Sequence[str], rates: Array, inertias: Callable[[], Array]
+    ) -> Array:
+        """Return the decelerations (k, n) of n joints for k starts, as :meth:`decelerations` does for one.
+
+        Parameters
+        ----------
+        joints : sequence of str
+            Joints of a tree with one freedom each, which do not accelerate at the signal.
+        rates : (k, n) array
+            Their rates at the signal, rad/s and m/s.
+        inertias : callable
+            Returns the inertias (k, n) that they move at the poses, kg·m² and kg.
+
+        Raises
+        ------
+        BadUsage, UnknownName, BadNumber
+            As for :func:`decelerations_at`.
+        """
+        fixed = {a.joint: a.deceleration for a in self.actuators if a.deceleration is not None}
+        given, ramps = checked_decelerations(joints, self.given), {ramp.joint: ramp for ramp in self.stated}
+        inertias, out = cache(inertias), np.empty(rates.shape)
+        for n, joint in enumerate(joints):
+            if joint in given:
+                out[:, n] = given[joint]
+            elif joint in ramps:
+                out[:, n] = [ramps[joint].deceleration_from(rate) for rate in rates[:, n].tolist()]
+            elif joint in fixed:
+                out[:, n] = fixed[joint]
+            else:
+                out[:, n] = _assumed_decelerations(mech, joint, lambda n=n: inertias()[:, n], len(rates))
+        return out
+
 
 class Assumed(NamedTuple):
     """An assumed deceleration.
@@ -563,6 +596,23 @@ def assumed_deceleration(mech: Mechanism, joint: str, inertias: Callable[[], Arr
         )
     name = "assumed brake" if joint in mech.assumed_drives else "effort limit"
     return Assumed(freedom.effort / inertia, freedom.effort, units, name)
+
+
+def _assumed_decelerations(
+    mech: Mechanism, joint: str, inertias: Callable[[], Array], count: int
+) -> float | Array:
+    """Return the deceleration to assume for a joint at ``count`` poses with ``inertias`` (count,), kg·m² or kg."""
+    unit = np.ones(len(mech.qd_names))
+    effort = (of_unit := assumed_deceleration(mech, joint, lambda: unit)).effort
+    if effort is None or not count:
+        return of_unit.value
+    with np.errstate(divide="ignore", over="ignore"):
+        found = effort / inertias()
+    wrong = inertias()[~(np.isfinite(found) & (found > 0.0))]
+    if wrong.size:
+        # states the refusal of a single stop
+        assumed_deceleration(mech, joint, lambda: unit * wrong[0])
+    return found
 
 
 def has_ramp(mech: Mechanism, joint: str) -> bool:

@@ -27,12 +27,12 @@ from mbplugin.stopping import ToleranceBound
 from mbplugin.stopping.run import PayloadValue, StopArguments, make_scenario, run_stop
 from mbplugin.stopping.scenario.start import read_recording, recorded_coordinates
 from mbplugin.stopping.sweep.plan import (
+    FAST_PART,
     PART,
-    PART_IN_THREADS,
     SweepPlan,
     connected,
+    is_fast,
     joblib_with,
-    stops_in_threads,
 )
 from mbplugin.stopping.sweep.run import SweepReport, sweep as run_plan
 
@@ -275,7 +275,7 @@ def sweep_plan(
         torque_tolerance,
         delay_tolerance,
         payload_range,
-        part=PART_IN_THREADS if stops_in_threads(scenario) else PART,
+        part=FAST_PART if is_fast(scenario) else PART,
         recorded=names,
     )
 

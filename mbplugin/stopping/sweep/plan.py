@@ -173,9 +173,9 @@ def _times(a: _Wide, b: _Wide) -> _Wide:
 _COLUMNS = 2
 #: Upper limit for the number of stops.
 MOST_STOPS = 10_000_000
-#: Number of stops per file; and where threads compute them, in some milliseconds for each hundred: to write and read a
-#: file takes as long as 60 stops, and towards the end of a part lanes run empty.
-PART, PART_IN_THREADS = 250, 1000
+#: Number of stops per file; and where they are computed together, in some milliseconds for each hundred: to write and
+#: read a file takes as long as 60 stops, and towards the end of a part lanes run empty.
+PART, FAST_PART = 250, 1000
 #: Shares of a variation of the coordinates that are tried in turn until the loops close.
 _SHARES = (1.0, 0.5, 0.25, 0.125, 0.0625)
 BACKENDS: tuple[Backend, ...] = get_args(Backend)
@@ -450,13 +450,13 @@ class Stopper(Protocol):
 
 
 def stopper_of(scenario: Scenario, threads: int = 1) -> Stopper:
-    """Return a stopper that supports the robot; ``threads`` holds where :func:`stops_in_threads` is True."""
+    """Return a stopper that supports the robot; ``threads`` holds for category 0 where :func:`is_fast` is True."""
     return _Compiled(scenario, threads) if supports_compiled_stop(scenario) else _General(scenario)
 
 
-def stops_in_threads(scenario: Scenario) -> bool:
-    """Return True if threads of one process compute stops side by side: in compiled code, without Python between."""
-    return scenario.category == 0 and supports_compiled_stop(scenario)
+def is_fast(scenario: Scenario) -> bool:
+    """Return True if one process computes many stops together: compiled, or after ramps as arrays."""
+    return supports_compiled_stop(scenario)
 
 
 class _Compiled(ArmStopper):
@@ -474,9 +474,7 @@ class _Compiled(ArmStopper):
         return super().stop(q, qd, brakes, payloads)
 
     def part(self, plan: SweepPlan, numbers: range) -> tuple[Stops, Array, Array]:
-        """Return results, rates and carried masses of some stops of a plan; category 0 in one compiled call."""
-        if self.scenario.category:
-            return _one_by_one(self, plan, numbers)
+        """Return results, rates and carried masses of some stops of a plan, computed together."""
         starts, payloads = plan.draws(numbers), self.scenario.actions.payloads
         masses = starts.shares * sum(payload.mass for payload in payloads)
         return self.stops(starts, payloads), starts.qd, masses

@@ -25,9 +25,9 @@ from mbplugin.stopping.sweep.plan import (
     Stopper,
     SweepPlan,
     finished,
+    is_fast,
     joblib_with,
     stopper_of,
-    stops_in_threads,
     working,
 )
 
@@ -150,7 +150,7 @@ def _computed(
     # a process may have another working folder
     where, count = str(folder.absolute()), sum(plan.size_of(part) for part in parts)
     try:
-        if backend == "loky" and count <= _MOST_IN_THREADS and stops_in_threads(plan.scenario):
+        if backend == "loky" and count <= _MOST_IN_THREADS and is_fast(plan.scenario):
             for part in parts:
                 yield run_part(plan, part, where, cores() if jobs == -1 else min(jobs, cores()))
             return
