@@ -221,7 +221,7 @@ def ramped(category: int, torque: float, duration: float, limit: float) -> Scena
     scene = Scene(mech, state_at_home(mech), ramps=ramps)
     n = len(mech.q_names)
     q, qd = np.linspace(0.4, -0.4, n), np.linspace(2.0, -1.5, n)
-    options: dict[str, Any] = {"decelerations": {"j0": 8.0}, "category": category}
+    options: dict[str, Any] = {"decelerations": {"j4": 8.0}, "category": category}
     scenario = make_scenario(scene, q, qd, brakes=brakes_of(n, torque), payload=2.0, **options)
     return replace(scenario, duration=duration)
 
@@ -231,7 +231,7 @@ def ramped(category: int, torque: float, duration: float, limit: float) -> Scena
     [
         (1, 400.0, 3.0, 9.0, {"stopped"}),
         (1, 60.0, 1.2, 1.2, {"stopped", "slipped_back", "limit_hit"}),
-        (1, 400.0, 0.25, 9.0, {"not_stopped", "stopped"}),
+        (1, 400.0, 0.33, 9.0, {"not_stopped", "stopped"}),
         (2, 0.1, 3.0, 0.7, {"stopped", "limit_hit"}),
     ],
 )
