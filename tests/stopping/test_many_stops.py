@@ -260,9 +260,9 @@ def test_controlled_stops_computed_together_are_those_computed_one_by_one(
 
 def test_a_ramp_that_no_inertia_explains_is_refused_for_many_stops_as_for_one() -> None:
     scenario = ramped(2, 400.0, 3.0, 9.0)
-    inertias = np.array([[1.0] * 5, [1.0] * 4 + [0.0]])
+    inertias = np.array([[1.0] * 5, [0.0] + [1.0] * 4])
     with pytest.raises(
-        BadUsage, match="no ramp for joint 'j4': it states no deceleration, and moves an inertia of 0"
+        BadUsage, match="no ramp for joint 'j0': it states no deceleration, and moves an inertia of 0"
     ):
         joints = [brake.joint for brake in scenario.brakes]
         scenario.ramp_source.of_many(scenario.mech, joints, np.ones((2, 5)), lambda: inertias)

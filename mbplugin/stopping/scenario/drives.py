@@ -345,7 +345,7 @@ class Ramps:
             ramping = self.delay + (speed - np.sqrt(np.maximum(rest, 0.0))) / a
             passes = (left > 0.0) & (speed * speed > 2.0 * a * left * (1.0 + 1e-12))
             times = np.where(left <= 0.0, room / speed, np.where(passes, ramping, np.inf))
-        return np.where(self.v != 0.0, times, np.inf).min(axis=-1, initial=np.inf)
+        return np.asarray(np.where(self.v != 0.0, times, np.inf).min(axis=-1, initial=np.inf))
 
     def pieces(self, end: Array) -> Array:
         """Return the motions up to ``end`` (...), s, as pieces (..., m, 7, n), some of duration 0.

@@ -475,7 +475,7 @@ class RampSource:
             elif joint in fixed:
                 out[:, n] = fixed[joint]
             else:
-                out[:, n] = _assumed_decelerations(mech, joint, lambda n=n: inertias()[:, n], len(rates))
+                out[:, n] = _assumed_decelerations(mech, joint, inertias, n)
         return out
 
 
@@ -599,20 +599,21 @@ def assumed_deceleration(mech: Mechanism, joint: str, inertias: Callable[[], Arr
 
 
 def _assumed_decelerations(
-    mech: Mechanism, joint: str, inertias: Callable[[], Array], count: int
+    mech: Mechanism, joint: str, inertias: Callable[[], Array], n: int
 ) -> float | Array:
-    """Return the deceleration to assume for a joint at ``count`` poses with ``inertias`` (count,), kg·m² or kg."""
+    """Return the decelerations (k,) to assume for a joint whose inertias are column n of ``inertias()`` (k, m)."""
     unit = np.ones(len(mech.qd_names))
     effort = (of_unit := assumed_deceleration(mech, joint, lambda: unit)).effort
-    if effort is None or not count:
+    if effort is None:
         return of_unit.value
+    inertia = inertias()[:, n]
     with np.errstate(divide="ignore", over="ignore"):
-        found = effort / inertias()
-    wrong = inertias()[~(np.isfinite(found) & (found > 0.0))]
+        found = effort / inertia
+    wrong = inertia[~(np.isfinite(found) & (found > 0.0))]
     if wrong.size:
         # states the refusal of a single stop
         assumed_deceleration(mech, joint, lambda: unit * wrong[0])
-    return found
+    return np.asarray(found)
 
 
 def has_ramp(mech: Mechanism, joint: str) -> bool:
