@@ -65,7 +65,11 @@ def _lines_around(source: SourceText, positions: Positions, position: Position) 
     index = positions.index(position)
     offset = len(source.data) if index >= len(positions.text) else _offset(positions.text, index)
     if source.file.endswith(".toml"):
-        return _toml_lines(source, offset)
+        try:
+            tables = TomlSpans(source).tables
+        except toml_spans.NoSpans:
+            return []
+        return [table.line for table in tables if table.start <= offset <= table.end][-1:]
     try:
         elements = XmlSpans(source).elements
     except xml_spans.NoSpans:
@@ -76,14 +80,6 @@ def _lines_around(source: SourceText, positions: Positions, position: Position) 
 
 def _offset(text: str, index: int) -> int:
     return index if text.isascii() else len(text[:index].encode("utf-8", "replace"))
-
-
-def _toml_lines(source: SourceText, offset: int) -> list[int]:
-    try:
-        tables = TomlSpans(source).tables
-    except toml_spans.NoSpans:
-        return []
-    return [table.line for table in tables if table.start <= offset <= table.end][-1:]
 
 
 def _described(scene: Scene, analysis: Analysis | None, path: str, lines: Iterable[int]) -> Iterator[str]:

@@ -37,6 +37,7 @@ from mbplugin.linter.rule import (
     find_rule,
     is_built_in,
     rules,
+    rules_about,
     text_of,
 )
 from mbplugin.model import SIMULATORS, Base, Mechanism, Origin, Scene, Simulator, as_scene, with_coordinates
@@ -505,7 +506,16 @@ def _applied(rule: Rule, scene: Scene, analysis: Analysis | None) -> list[Findin
         return [_failure(rule, _STOPPED[rule.code])]
     try:
         with running(f"the rule {rule.code} {rule.name}"):
-            return [_cleaned(finding) for finding in _found(rule, scene, analysis)]
+            # the texts of a foreign rule are made printable on one line
+            return [
+                replace(
+                    finding,
+                    message=visible(finding.message),
+                    element=visible(finding.element),
+                    help=visible(" ".join(finding.help.splitlines())),
+                )
+                for finding in _found(rule, scene, analysis)
+            ]
     # the alarm may go off at any line of the block, including the last one
     except RuleTookTooLong as error:
         _STOPPED[rule.code] = f"{error} for an earlier file, and not run again"
@@ -532,16 +542,6 @@ def _failure(rule: Rule, reason: str, trace: str = "") -> Finding:
         f"rule {rule.code} {rule.name} failed: {reason}",
         element=rule.name,
         evidence={"rule": rule.code, "traceback": trace},
-    )
-
-
-def _cleaned(finding: Finding) -> Finding:
-    """Return a finding of a foreign rule with each text made printable on one line."""
-    return replace(
-        finding,
-        message=visible(finding.message),
-        element=visible(finding.element),
-        help=visible(" ".join(finding.help.splitlines())),
     )
 
 
@@ -578,7 +578,6 @@ def known_codes(texts: Iterable[str], said_by: str, where: str = "") -> tuple[st
     stated = [text.strip() for text in texts]
     if not stated:
         return ()
-    from mbplugin.linter.rule import rules, rules_about
 
     codes = {rule.name: rule.code for rule in rules()}
     chosen = tuple(codes.get(text.lower(), text.upper()) for text in stated)
@@ -609,8 +608,6 @@ def rule_code(text: str, said_by: str, where: str) -> str:
     BadUsage
         There is no such rule.
     """
-    from mbplugin.linter.rule import find_rule
-
     try:
         return find_rule(text.strip()).code
     except UnknownName as error:

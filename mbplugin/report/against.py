@@ -120,7 +120,11 @@ def _leaves(old: Any, new: Any, key: str, where: str) -> Iterator[_Leaf]:
     elif _both(list, old, new):
         entries = [[] if one is _ABSENT else one for one in (old, new)]
         for place, first, second in _matched(*entries):
-            inner = place if isinstance(first, str) or isinstance(second, str) else _joined(where, place)
+            inner = (
+                place
+                if isinstance(first, str) or isinstance(second, str)
+                else ", ".join(filter(None, (where, place)))
+            )
             yield from _leaves(first, second, f"{key}[]", inner)
     else:
         yield _Leaf(key, where, _outside(old), _outside(new))
@@ -138,10 +142,6 @@ def _outside(value: Any) -> Any:
     if isinstance(value, list):
         return "a list"
     return "an object" if isinstance(value, dict) else value
-
-
-def _joined(*places: str) -> str:
-    return ", ".join(filter(None, places))
 
 
 def _matched(old: list[Any], new: list[Any]) -> Iterator[tuple[str, Any, Any]]:

@@ -144,26 +144,21 @@ def inner_closures(mech: Mechanism, joints: Sequence[Joint], *, refuse: bool) ->
         if groups.join(a, b):
             edges.append((a, b, joint.name))
         elif refuse:
-            raise _internal_loop(
-                mech, (*_path(adjacency(range(len(mech.bodies)), edges), a, b), joint.name), a, b
+            loop = (*_path(adjacency(range(len(mech.bodies)), edges), a, b), joint.name)
+            if len(loop) == 2:
+                bodies = f"{mech.bodies[a].name!r} and {mech.bodies[b].name!r}"
+                what = f"pairs {_listed(loop)} are a multi-joint connection between the bodies {bodies}"
+            else:
+                what = f"pairs {_listed(loop)} form a loop that does not pass through the ground"
+            raise DcaNotApplicable(
+                "ground connection",
+                what,
+                "use method dca-extended, or method qr (or svd, nullspace), which take loops anywhere",
+                loop,
             )
         else:
             closures.append(joint.name)
     return tuple(closures)
-
-
-def _internal_loop(mech: Mechanism, loop: tuple[str, ...], a: int, b: int) -> DcaNotApplicable:
-    if len(loop) == 2:
-        bodies = f"{mech.bodies[a].name!r} and {mech.bodies[b].name!r}"
-        what = f"pairs {_listed(loop)} are a multi-joint connection between the bodies {bodies}"
-    else:
-        what = f"pairs {_listed(loop)} form a loop that does not pass through the ground"
-    return DcaNotApplicable(
-        "ground connection",
-        what,
-        "use method dca-extended, or method qr (or svd, nullspace), which take loops anywhere",
-        loop,
-    )
 
 
 def _path(neighbours: dict[int, list[tuple[int, str]]], start: int, end: int) -> tuple[str, ...]:

@@ -344,7 +344,14 @@ def _newton(
     spatial = any(
         isinstance(closing, Pair) and not _may_have_closed_form(peeling, closing) for closing in closings
     )
-    return replace(step, reason=_reason(closings, _not_planar(peeling, closings)), spatial=spatial)
+    mech = peeling.layout.mech
+    not_planar = {
+        closing.name: ring
+        for closing in closings
+        if isinstance(closing, Pair)
+        and isinstance(ring := peeling.ring(newton.fundamental_cycle(mech, closing)), str)
+    }
+    return replace(step, reason=_reason(closings, not_planar), spatial=spatial)
 
 
 def _spin(layout: newton.Layout, unknown: set[int]) -> str:
@@ -365,17 +372,6 @@ def newton_step(
     """Return a Newton step that solves closing rows for unknown rates."""
     rows = newton.closing_rows(peeling.layout.mech, closings, peeling.y[: peeling.layout.nq])
     return newton.NewtonStep(peeling.layout, rows, tuple(sorted(unknown)), tuple(sorted(known)), "", False)
-
-
-def _not_planar(peeling: _Peeling, closings: newton.Closings) -> dict[str, str]:
-    """Return the reason why each non-planar loop is not planar, by its closing pair."""
-    mech = peeling.layout.mech
-    return {
-        closing.name: ring
-        for closing in closings
-        if isinstance(closing, Pair)
-        and isinstance(ring := peeling.ring(newton.fundamental_cycle(mech, closing)), str)
-    }
 
 
 def _may_have_closed_form(peeling: _Peeling, closing: Pair) -> bool:

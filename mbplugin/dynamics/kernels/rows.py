@@ -528,7 +528,8 @@ def row_table(
     for constraint in mech.constraints():
         if constraint.name not in joints:
             _add(build, constraint)
-    for name, rate in _rates_across(mech, columns):
+    roots = [joint.qd.start for joint in mech.tree.joints if joint.pair is None]
+    for name, rate in [(mech.qd_names[s + i], s + i) for s in roots for i in range(6) if i not in columns]:
         build.place("plane", name, build.row(RATE, rate=rate, coordinate=-1))
     persistent = len(build.rows)
     for lock in locks:
@@ -619,12 +620,6 @@ def _add_pfaffian(build: _Builder, pfaffian: KnifeEdge | Rolling) -> None:
             holonomic=component in pfaffian.holonomic,
         )
         build.place(pfaffian.name, component, record)
-
-
-def _rates_across(mech: Mechanism, columns: tuple[int, ...]) -> list[tuple[str, int]]:
-    """Return the out-of-plane rates of free roots as (name, index)."""
-    roots = [joint.qd.start for joint in mech.tree.joints if joint.pair is None]
-    return [(mech.qd_names[s + i], s + i) for s in roots for i in range(6) if i not in columns]
 
 
 def row_units(table: RowTable, length: float) -> Array:

@@ -10,9 +10,15 @@ from pydantic import Field
 
 from mbplugin.choices import Format, LossKind
 from mbplugin.closing.drift import Closing, Drives, assumptions_of
-from mbplugin.comparison.models.alignment import DifferenceKind, NormalisedKind, StatedKind
+from mbplugin.comparison.models.alignment import (
+    Difference,
+    DifferenceKind,
+    ModelDiff,
+    NormalisedKind,
+    StatedKind,
+)
 from mbplugin.joint_reactions.values import Mode
-from mbplugin.linter.rule import Severity
+from mbplugin.linter.rule import Rule as LintRule, Severity
 from mbplugin.report.documents.motions import StancePart
 from mbplugin.report.documents.part import (
     Code,
@@ -31,11 +37,9 @@ from mbplugin.report.documents.part import (
 )
 
 if TYPE_CHECKING:
-    from mbplugin.comparison.models.alignment import Difference, ModelDiff
     from mbplugin.comparison.side_by_side import JointWrench, SideBySide
     from mbplugin.constraints.rank import ConstraintMatrix
     from mbplugin.linter import Settings
-    from mbplugin.linter.rule import Rule as LintRule
     from mbplugin.model import Origin, Scene
     from mbplugin.visualization.gui import Viewed
 

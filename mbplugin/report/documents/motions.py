@@ -44,7 +44,7 @@ from mbplugin.report.documents.part import (
     with_keys,
 )
 from mbplugin.report.documents.stopping import EffortLimits
-from mbplugin.simulation.equilibrium import Stability
+from mbplugin.simulation.equilibrium import Linearization, Stability
 from mbplugin.simulation.options import Outcome
 from mbplugin.simulation.passing_marks import EventKind
 from mbplugin.stopping.scenario import assumed_brakes, brakes_of_effort
@@ -52,7 +52,6 @@ from mbplugin.stopping.scenario import assumed_brakes, brakes_of_effort
 if TYPE_CHECKING:
     from mbplugin.report.against import Comparison
     from mbplugin.report.record import Record as RecordValue
-    from mbplugin.simulation.equilibrium import Linearization, Mode as EigenMode
     from mbplugin.simulation.trajectory.trajectory import Trajectory
 
 _SeriesByName = dict[str, Series]
@@ -273,18 +272,17 @@ def modes_document(found: Linearization, files: Sequence[str]) -> dict[str, Any]
             rest, q=by_name(mech.q_names, rest.q), start=by_name(mech.q_names, rest.start)
         ),
         coordinates=[(name, "rad" if units[name].startswith("rad") else "m") for name in rest.coordinates],
-        modes=[_mode(mode, mech.qd_names) for mode in found.modes],
+        modes=[
+            _Mode.of(
+                mode,
+                damping_ratio=mode.damping_ratio if isfinite(mode.damping_ratio) else None,
+                growth_time=mode.growth_time if isfinite(mode.growth_time) else None,
+                shape=by_name(mech.qd_names, mode.shape),
+            )
+            for mode in found.modes
+        ],
         eigenvalues=[(float(one.real), float(one.imag)) for one in found.eigenvalues],
         notes=rest.notes,
-    )
-
-
-def _mode(mode: EigenMode, names: Sequence[str]) -> dict[str, Any]:
-    return _Mode.of(
-        mode,
-        damping_ratio=mode.damping_ratio if isfinite(mode.damping_ratio) else None,
-        growth_time=mode.growth_time if isfinite(mode.growth_time) else None,
-        shape=by_name(names, mode.shape),
     )
 
 

@@ -235,7 +235,13 @@ def initialization_lines(
     yield from _row("robots", f"{len(names)}: {listed(names, 6)}", width)
     yield from _reasons("excluded", [(one.file, one.reason) for one in found.excluded], width)
     yield from _reasons("skipped", found.skipped, width)
-    yield from _row("findings", _findings(found), width)
+    known = len(found.findings) - len(found.lasting)
+    parts = [f"{counted(known, 'finding')}, known in the baseline from now on" if known else "none"]
+    if found.lasting:
+        parts.append(
+            f"{len(found.lasting)} that no baseline can hold and that fail: {visible(found.lasting[0].message)}"
+        )
+    yield from _row("findings", "; ".join(parts), width)
     new = [one.name for one in files if not one.exists]
     yield from _row("to write" if dry_run else "written", ", ".join(new) or "nothing", width)
     for one in files:
@@ -245,16 +251,6 @@ def initialization_lines(
             # to be copied
             yield from (Line(f"    {line}", "yellow") for line in one.addition.splitlines())
     yield from _next(found, files, dry_run, width)
-
-
-def _findings(found: Survey) -> str:
-    known = len(found.findings) - len(found.lasting)
-    parts = [f"{counted(known, 'finding')}, known in the baseline from now on" if known else "none"]
-    if found.lasting:
-        parts.append(
-            f"{len(found.lasting)} that no baseline can hold and that fail: {visible(found.lasting[0].message)}"
-        )
-    return "; ".join(parts)
 
 
 def _reasons(name: str, reasons: Sequence[tuple[str, str]], width: int) -> Iterator[Line]:

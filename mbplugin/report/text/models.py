@@ -30,7 +30,7 @@ from mbplugin.report.text import (
 if TYPE_CHECKING:
     from mbplugin.closing.commanded import Commanded
     from mbplugin.closing.drift import Closing, Drift
-    from mbplugin.comparison.agreement import Agreement, Check, Row
+    from mbplugin.comparison.agreement import Agreement, Row
     from mbplugin.comparison.models.alignment import Difference, ModelDiff, Normalised, Quantities, StopFigure
     from mbplugin.comparison.side_by_side import JointWrench, SideBySide
     from mbplugin.simulation.equilibrium import Equilibrium, Linearization, Mode
@@ -334,7 +334,15 @@ def _engine_lines(found: Agreement, width: int, units: Units) -> Iterator[Line]:
     if moved:
         yield from _moved(found, moved, width, units)
     if found.checks:
-        yield from _checks(found.checks, width)
+        cells = [
+            (
+                f"{check.program}: {check.name}{f' [{check.unit}]' if check.unit != '1' else ''}",
+                (f"{check.value:.3g}", f"{check.bound:.3g}"),
+            )
+            for check in found.checks
+        ]
+        agree = [check.passes for check in found.checks]
+        yield from _table("checks of each motion alone", ("off by", "bound"), cells, agree, width)
 
 
 def _sentence(text: str) -> str:
@@ -389,18 +397,6 @@ def _moved(found: Agreement, rows: Sequence[Row], width: int, units: Units) -> I
             )
     heads = (*(f"{1e3 * step:.4g} ms" for step in found.steps), "step → 0", "bound")
     yield from _table("largest deviation", heads, cells, agree, width, below)
-
-
-def _checks(checks: Sequence[Check], width: int) -> Iterator[Line]:
-    cells = [
-        (
-            f"{check.program}: {check.name}{f' [{check.unit}]' if check.unit != '1' else ''}",
-            (f"{check.value:.3g}", f"{check.bound:.3g}"),
-        )
-        for check in checks
-    ]
-    agree = [check.passes for check in checks]
-    yield from _table("checks of each motion alone", ("off by", "bound"), cells, agree, width)
 
 
 def _table(

@@ -37,7 +37,8 @@ def estop_lines(report: StopReport, width: int = PLAIN_WIDTH, units: Units = SI)
     yield from _joints(report, width, units)
     yield from _tool(report, width, units)
     yield from _peaks(report, width)
-    yield from _energies(report, width)
+    rows = [(words, [cell]) for words, cell in energy_rows(report)]
+    yield from table_lines("energy", ("[J]",), rows, width)
     yield from event_lines([event for event in report.events if event.kind in _KINDS], width, 6)
     yield from sentences_under("Brakes and ramps", said_in(report.scenario.stated, units), width)
     yield from sentences_under("Assumed", joined_by_words(report.assumed), width)
@@ -60,11 +61,6 @@ def _tool(report: StopReport, width: int, units: Units) -> Iterator[Line]:
     yield Line()
     for sentence in filter(None, (*tool_sentences(report, units), impact_sentence(report, units))):
         yield from (Line(text) for text in wrapped(sentence, width, "  ", "    "))
-
-
-def _energies(report: StopReport, width: int) -> Iterator[Line]:
-    rows = [(words, [cell]) for words, cell in energy_rows(report)]
-    yield from table_lines("energy", ("[J]",), rows, width)
 
 
 def falling_sentence(report: StopReport) -> str:

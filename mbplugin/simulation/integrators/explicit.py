@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from math import sqrt
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mbplugin.dynamics.kernels.articulated import increment_rate
 from mbplugin.model import AnyArray, Array
-from mbplugin.simulation.integrators.contract import Chunk, Control, Derivative, Integrator, PythonStep
+from mbplugin.simulation.integrators.contract import (
+    Chunk,
+    Control,
+    Derivative,
+    Integrator,
+    PythonStep,
+    State,
+    StepperInPython,
+)
 from mbplugin.simulation.integrators.explicit_loop import (
     LEAST,
     MOST,
@@ -20,11 +27,7 @@ from mbplugin.simulation.integrators.explicit_loop import (
     cubic,
     explicit_loop,
 )
-from mbplugin.simulation.kernel_state import evaluate_address, place_of
-
-if TYPE_CHECKING:
-    from mbplugin.simulation.integrators.contract import State, StepperInPython
-    from mbplugin.simulation.kernel_state import KernelState
+from mbplugin.simulation.kernel_state import KernelState, evaluate_address, place_of
 
 #: The coefficients of DOP853: weights of earlier stages in each stage of a step.
 A: tuple[tuple[float, ...], ...] = (

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from math import sqrt
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numba
 import numpy as np
@@ -25,7 +25,15 @@ from mbplugin.dynamics.compiler import Records, compiled, kernel
 from mbplugin.dynamics.kernels.articulated import displace
 from mbplugin.model import AnyArray, Array
 from mbplugin.simulation.events import EVENT_FUNCTION, clear_candidates, mark_overloaded, reason_to_return
-from mbplugin.simulation.integrators.contract import Chunk, Control, Derivative, Integrator, PythonStep
+from mbplugin.simulation.integrators.contract import (
+    Chunk,
+    Control,
+    Derivative,
+    Integrator,
+    PythonStep,
+    State,
+    StepperInPython,
+)
 from mbplugin.simulation.integrators.explicit import sizes_of
 from mbplugin.simulation.integrators.explicit_loop import (
     LEAST,
@@ -44,15 +52,12 @@ from mbplugin.simulation.kernel_state import (
     TOO_SMALL,
     VECTOR,
     WEAK,
+    KernelState,
     evaluate_address,
     evaluate_from,
     load_struct,
     place_of,
 )
-
-if TYPE_CHECKING:
-    from mbplugin.simulation.integrators.contract import State, StepperInPython
-    from mbplugin.simulation.kernel_state import KernelState
 
 #: The coefficients of Rodas5P. Weights of earlier stages in the state of each stage; those of the step are the last
 #: row and 1, and the last stage is the error estimate.
