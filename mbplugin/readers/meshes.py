@@ -403,6 +403,21 @@ def _checked(vertices: Array, faces: NDArray[np.int64]) -> Triangles:
     return vertices, faces
 
 
+def hull_triangles(points: Array) -> Array | None:
+    """Return the outward triangles (m, 3, 3) of the convex hull of ``points`` (n, 3); None if they are coplanar."""
+    from scipy.spatial import ConvexHull, QhullError
+
+    try:
+        hull = ConvexHull(points)
+    except (QhullError, ValueError):
+        return None
+    corners = points[hull.simplices]
+    normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    inward = np.einsum("ij,ij->i", normal, hull.equations[:, :3]) < 0
+    corners[inward] = corners[inward][:, ::-1]
+    return np.asarray(corners)
+
+
 # Mesh files that models name: their location, and their content.
 
 

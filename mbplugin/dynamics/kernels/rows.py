@@ -19,6 +19,7 @@ from mbplugin.dynamics.kernels.composite_bodies import (
     plus,
     point_position,
     point_velocity,
+    turned,
 )
 from mbplugin.errors import BadUsage
 from mbplugin.model.mechanism import (
@@ -323,7 +324,7 @@ def touch_ground(body: Records, row: Records) -> None:
 @kernel
 def _knife_edge(body: Records, row: Records) -> None:
     w = (body.v[3], body.v[4], body.v[5])
-    e = _turned(body, row.vectors[1])
+    e = turned(body, row.vectors[1])
     p = point_position(body, row.vectors[0])
     arm = minus(p, (body.c[0], body.c[1], body.c[2]))
     row.gamma = -dot(cross(w, e), point_velocity(body, p)) - dot(e, cross(w, cross(w, arm)))
@@ -336,7 +337,7 @@ def _rolling(body: Records, row: Records) -> None:
     """Fill a row at the lowest point of a wheel's circle, which moves along the rim as the wheel rolls."""
     w = (body.v[3], body.v[4], body.v[5])
     n = (row.vectors[2, 0], row.vectors[2, 1], row.vectors[2, 2])
-    axis = _turned(body, row.vectors[1])
+    axis = turned(body, row.vectors[1])
     axis_dot = cross(w, axis)
     center = point_position(body, row.vectors[0])
     along, along_dot = dot(n, axis), dot(n, axis_dot)
@@ -370,16 +371,6 @@ def _unit(a: Vector, a_dot: Vector) -> tuple[Vector, Vector]:
     u = (a[0] * s, a[1] * s, a[2] * s)
     along = dot(u, a_dot)
     return u, (s * (a_dot[0] - u[0] * along), s * (a_dot[1] - u[1] * along), s * (a_dot[2] - u[2] * along))
-
-
-@kernel
-def _turned(body: Records, a: Array) -> Vector:
-    """Return a vector ``a`` (3,) in a composite body's frame in world axes."""
-    return (
-        body.R[0, 0] * a[0] + body.R[0, 1] * a[1] + body.R[0, 2] * a[2],
-        body.R[1, 0] * a[0] + body.R[1, 1] * a[1] + body.R[1, 2] * a[2],
-        body.R[2, 0] * a[0] + body.R[2, 1] * a[1] + body.R[2, 2] * a[2],
-    )
 
 
 @kernel

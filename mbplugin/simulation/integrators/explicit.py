@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import sqrt
 
 import numpy as np
@@ -399,27 +400,16 @@ class ExplicitStep:
 
         Return 0 if the step becomes too small, −1 if a rejected step is not to be tried again.
         """
-        grown, power, nv = MOST, self._of.exponent, len(state.qd)
-        independent = kernel_state.row_independence[0] >= control.dependent
-        state.h = min(state.h, control.largest_step)
-        while True:
-            last = state.h >= (control.end - state.t) * (1.0 - 1e-12)
-            h = control.end - state.t if last else state.h
-            if h < SHORTEST * (1.0 + abs(state.t)):
-                return 0.0
+
+        def attempt(h: float) -> tuple[Array, Array, float]:
             new, k = self._stages(f, state.t, h, y, first)
             scale = control.atol + control.rtol * sizes_of(kernel_state, state.q, y, new)
-            error = self._error(h, k[:, : 2 * nv], scale)
-            if error < 1.0:
-                break
-            self._stepper.counts[1] += 1
-            state.h = h * max(LEAST, SAFETY * error**power) if np.isfinite(error) else h * LEAST
-            grown = 1.0
-            if not independent:
-                return -1.0
-        grown = min(grown, SAFETY * error**power) if error > 0 else grown
-        state.h = max(state.h, h * grown) if last else h * grown
-        return h, last, new, k
+            return new, k, self._error(h, k[:, : 2 * len(state.qd)], scale)
+
+        state.h = min(state.h, control.largest_step)
+        return step_of_small_error(
+            attempt, self._of.exponent, kernel_state, state, control, self._stepper.counts
+        )
 
     def _stages(self, f: Derivative, t: float, h: float, y: Array, first: Array) -> tuple[Array, Array]:
         """Return the state after a step of h, and the derivatives at its stages and, if the method uses it, at its end.
@@ -459,6 +449,40 @@ class ExplicitStep:
         out = h * of.dense.T @ k
         out[0] += y
         return np.asarray(out)
+
+
+def step_of_small_error(
+    attempt: Callable[[float], tuple[Array, Array, float]],
+    exponent: float,
+    kernel_state: KernelState,
+    state: State,
+    control: Control,
+    counts: Array,
+) -> tuple[float, bool, Array, Array] | float:
+    """Return a step of sufficiently small error: length, whether it is the last one, end state and stages.
+
+    Return 0 if the step becomes too small, −1 if a rejected step is not to be tried again. ``attempt`` returns the
+    state (n,) after a step, its stages (s, n) and its error relative to the tolerance; the error grows with a power of
+    the step that is −1/``exponent``. Rejected steps are counted in ``counts[1]`` of counts (2,).
+    """
+    grown = MOST
+    independent = kernel_state.row_independence[0] >= control.dependent
+    while True:
+        last = state.h >= (control.end - state.t) * (1.0 - 1e-12)
+        h = control.end - state.t if last else state.h
+        if h < SHORTEST * (1.0 + abs(state.t)):
+            return 0.0
+        new, stages, error = attempt(h)
+        if error < 1.0:
+            break
+        counts[1] += 1
+        state.h = h * max(LEAST, SAFETY * error**exponent) if np.isfinite(error) else h * LEAST
+        grown = 1.0
+        if not independent:
+            return -1.0
+    grown = min(grown, SAFETY * error**exponent) if error > 0 else grown
+    state.h = max(state.h, h * grown) if last else h * grown
+    return h, last, new, stages
 
 
 def sizes_of(kernel_state: KernelState, q: Array, y: Array, new: Array) -> Array:
