@@ -106,10 +106,10 @@ def _described_element(scene: Scene, analysis: Analysis | None, kind: str, name:
     pair = mech.pair_by_name.get(name)
     if pair is None:
         return f"constraint {_code(name)}{_reaction(analysis, name)}"
-    return _joint(mech, pair, looped, analysis)
+    return _joint(pair, looped, analysis)
 
 
-def _joint(mech: Mechanism, pair: Pair, looped: set[str], analysis: Analysis | None) -> str:
+def _joint(pair: Pair, looped: set[str], analysis: Analysis | None) -> str:
     what = "closure" if pair.closure else "joint"
     lines = [f"**{what} {_code(pair.name)}**: {pair.type}, {_code(pair.body_a)} → {_code(pair.body_b)}"]
     if len(pair.kind.free) == 1:

@@ -73,7 +73,7 @@ def settings_of(path: Path, data: Mapping[str, Any], lines: ConfigLines, *, name
         },
         ignores=tuple(
             Ignore(
-                rule_code(entry.rule, "the waiver", where(key, k)),
+                rule_code(entry.rule, where(key, k)),
                 entry.element,
                 entry.reason.strip(),
                 pattern(entry.file) if entry.file else "*",

@@ -600,8 +600,8 @@ def known_codes(texts: Iterable[str], said_by: str, where: str = "") -> tuple[st
     return chosen
 
 
-def rule_code(text: str, said_by: str, where: str) -> str:
-    """Return the code of a rule given by code or name.
+def rule_code(text: str, where: str) -> str:
+    """Return the code of a rule that a waiver names by code or name.
 
     Raises
     ------
@@ -612,5 +612,5 @@ def rule_code(text: str, said_by: str, where: str) -> str:
         return find_rule(text.strip()).code
     except UnknownName as error:
         raise BadUsage(
-            f"{said_by} names {text!r}, which no rule is called", where=where, remedy=error.remedy
+            f"the waiver names {text!r}, which no rule is called", where=where, remedy=error.remedy
         ) from None

@@ -329,7 +329,7 @@ def _knife_edge(body: Records, row: Records) -> None:
     arm = minus(p, (body.c[0], body.c[1], body.c[2]))
     row.gamma = -dot(cross(w, e), point_velocity(body, p)) - dot(e, cross(w, cross(w, arm)))
     row.phi = 0.0
-    _rolling_enter(body, row, e, arm)
+    _rolling_enter(row, e, arm)
 
 
 @kernel
@@ -361,7 +361,7 @@ def _rolling(body: Records, row: Records) -> None:
     row.gamma = -dot(e_dot, point_velocity(body, contact)) - dot(e, bias)
     plane = (row.vectors[3, 0], row.vectors[3, 1], row.vectors[3, 2])
     row.phi = dot(n, minus(contact, plane)) if row.kind == NORMAL else 0.0
-    _rolling_enter(body, row, e, minus(contact, (body.c[0], body.c[1], body.c[2])))
+    _rolling_enter(row, e, minus(contact, (body.c[0], body.c[1], body.c[2])))
 
 
 @kernel
@@ -374,7 +374,7 @@ def _unit(a: Vector, a_dot: Vector) -> tuple[Vector, Vector]:
 
 
 @kernel
-def _rolling_enter(body: Records, row: Records, e: Vector, arm: Vector) -> None:
+def _rolling_enter(row: Records, e: Vector, arm: Vector) -> None:
     moment = cross(arm, e)
     for i in range(3):
         row.on_a[i], row.on_a[3 + i] = 0.0, 0.0

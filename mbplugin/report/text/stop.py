@@ -227,11 +227,11 @@ def bounded(bound: ToleranceBound, size: float, unit: str) -> str:
     return f"{clause} ({percent(bound.share)} takes {bound.required} repeats, and there are {bound.count})"
 
 
-def missing_sentence(bound: ToleranceBound, what: str = "stop") -> str:
+def missing_sentence(bound: ToleranceBound) -> str:
     """Return the reason why there is no finite bound, with the number of stops required; empty if there is one."""
     goal = f"a bound of {percent(bound.share)} with {percent(bound.confidence)} confidence"
     if not bound.rank:
-        sentence = f"{goal} needs {counted(bound.required, what)}, and there are {bound.count}"
+        sentence = f"{goal} needs {counted(bound.required, 'stop')}, and there are {bound.count}"
         if bound.count and not bound.infinite:
             share = lower_percent(bound.share_of_largest)
             sentence += f"; the largest of these is a bound of {share}"
