@@ -254,7 +254,7 @@ class _Orthonormal:
 
     @property
     def count(self) -> int:
-        """How many rows are released."""
+        """Number of released rows."""
         return self._span.shape[1]
 
     def take(self, option: Option) -> bool:
@@ -275,7 +275,7 @@ class _Echelon:
 
     @property
     def count(self) -> int:
-        """How many rows are released."""
+        """Number of released rows."""
         return len(self._rows)
 
     def take(self, option: Option) -> bool:

@@ -308,7 +308,7 @@ class AlikeParts:
     part_of: AnyArray
 
     def solved(self, Q: Array, own: AnyArray, movable: AnyArray) -> tuple[Array, Array]:
-        """Return ends (K, nq) and residuals (K,) of steps from Q (K, nq) of parts own (K,), in ``movable`` (nv,)."""
+        """Return ends (K, nq) and residuals (K,) from Q (K, nq) of the parts ``own`` (K,), in ``movable`` (nv,)."""
         moving = movable[self.system.rates][self.columns]
 
         def linearised(active: AnyArray, here: Array) -> tuple[Array, Array]:

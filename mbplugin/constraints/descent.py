@@ -411,7 +411,7 @@ class Jacobians:
 
     @property
     def large(self) -> bool:
-        """Whether a Jacobian is too large for dense algebra."""
+        """True if a Jacobian is too large for dense algebra."""
         return self.pattern.shape[0] * self.pattern.shape[1] > LARGEST_DENSE
 
     def at(self, poses: AnyArray) -> Jacobians:

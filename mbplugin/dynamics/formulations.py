@@ -638,7 +638,7 @@ def partition(constraints: Independent, independent: AnyArray) -> Partition:
         solved = np.linalg.solve(constraints.C[:, dependent], sides)
     except np.linalg.LinAlgError:
         raise BadUsage(
-            "the coordinates that are to be independent depend on each other at this pose",
+            "the chosen independent coordinates depend on each other at this pose",
             remedy="choose others, for example those with the largest projective criterion",
         ) from None
     H, xi = np.zeros((n, len(chosen))), np.zeros(n)

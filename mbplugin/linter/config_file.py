@@ -203,7 +203,9 @@ class WaiveTable(Table):
     rule: Annotated[Text, Field(description="code or name of a rule")]
     element: Annotated[Text, Field(description="a body, pair or model; * stands for anything")]
     reason: Annotated[Text, Field(description="why this may stay")]
-    file: Annotated[Text, Field(description="only in these files, seen from the configuration")] | None = None
+    file: Annotated[Text, Field(description="only in these files, relative to the configuration")] | None = (
+        None
+    )
 
 
 class XacroTable(Table):
@@ -218,7 +220,7 @@ class XacroTable(Table):
     ] = False
     arguments: Annotated[
         dict[Text, dict[Text, str | bool | int | float]],
-        Field(description="values of xacro's arguments, by file or pattern, seen from the configuration"),
+        Field(description="values of xacro's arguments, by file or pattern, relative to the configuration"),
     ] = {}
 
 

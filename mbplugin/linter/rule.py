@@ -99,7 +99,7 @@ class Finding:
     help : str
         Advice on what to do.
     fix : FindingFix, optional
-        The edits that mend it; only if a run was asked for them.
+        The edits that fix it; only if the run requested them.
     """
 
     code: str

@@ -714,7 +714,7 @@ def replaced_payloads(payloads: Sequence[Payload]) -> tuple[str, ...]:
     if not payloads:
         return ()
     names = listed([f"{one.mass:g} kg at {one.body}" for one in payloads])
-    return (f"the stated payload takes the place of the scene's: {names}",)
+    return (f"the stated payload replaces the scene's: {names}",)
 
 
 def _payload(mech: Mechanism, payload: PayloadLike) -> Payload:

@@ -58,7 +58,7 @@ class _Leaf(NamedTuple):
 
     @property
     def sentence(self) -> bool:
-        """Whether the value is an entry of a list of texts, which is matched by its text, not its position."""
+        """True if the value is an entry of a list of texts, which is matched by its text, not its position."""
         return self.where in (self.old, self.new) and self.where != ""
 
 
@@ -131,7 +131,7 @@ def _leaves(old: Any, new: Any, key: str, where: str) -> Iterator[_Leaf]:
 
 
 def _both(kind: type, *values: Any) -> bool:
-    """Whether all values are of a type or absent, and at least one is present."""
+    """Return True if all values are of a type or absent, and at least one is present."""
     return any(isinstance(one, kind) for one in values) and all(
         one is _ABSENT or isinstance(one, kind) for one in values
     )
@@ -374,7 +374,7 @@ class Comparison:
 
     @property
     def differs(self) -> bool:
-        """Whether any value differs; differing inputs do not count."""
+        """True if any value differs; differing inputs do not count."""
         return bool(self.changes)
 
     @property

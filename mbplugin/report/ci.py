@@ -356,7 +356,7 @@ def _counts(found: ModelDiff) -> str:
 
 
 def _bounded(parts: Iterable[list[str]], room: int) -> Iterator[str]:
-    """Yield the lines of tables until the room is used, then how many rows are left out."""
+    """Yield the lines of tables until the space is used up, then the number of rows left out."""
     left_out = 0
     for lines in parts:
         if left_out:

@@ -26,7 +26,7 @@ from mbplugin.phrases import listed
 
 #: Preconditions in the order of the checks, with the sentences printed in the trace.
 PRECONDITIONS = {
-    "tolerance": "the tolerance can be told from rounding in G",
+    "tolerance": "the tolerance is above the rounding in G",
     "holonomic": "all constraints are holonomic",
     "pairs only": "nothing but ideal pairs constrains the mechanism",
     "ground connection": "every loop closes through the ground",
@@ -182,7 +182,7 @@ def singular_pose(joints: tuple[str, ...], here: int, generic: int) -> DcaNotApp
         "nonsingular pose",
         f"the pose is singular: G of ground joints {_listed(joints)} has rank {here} here and "
         f"{generic} at poses around it",
-        f"choose another pose, or {_QR}, which answer for this one",
+        f"choose another pose, or {_QR}, which work at singular poses",
         joints,
     )
 

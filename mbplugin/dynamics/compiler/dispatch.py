@@ -212,7 +212,7 @@ class _CodeFile:
             content = file.read()
         start = len(_MAGIC) + _DIGEST
         if content[: len(_MAGIC)] != _MAGIC or len(content) < start:
-            raise DamagedFile("it is cut, or no such file")
+            raise DamagedFile("it is truncated, or not such a file")
         body = content[start:]
         if content[len(_MAGIC) : start] != self._digest(body):
             raise DamagedFile("its checksum does not fit")

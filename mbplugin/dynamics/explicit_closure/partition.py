@@ -386,4 +386,4 @@ def _reason(closings: newton.Closings, spatial: dict[str, str]) -> str:
     for name, why in spatial.items():
         return f"The loop through {name!r} has no closed form: {why}."
     listed = ", ".join(repr(closing.name) for closing in closings)
-    return f"The loops through {listed} hang together, and no dyad comes off alone."
+    return f"The loops through {listed} are coupled, and no dyad can be solved by itself."

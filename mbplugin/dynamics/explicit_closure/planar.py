@@ -61,7 +61,7 @@ def planar_ring(layout: newton.Layout, cycle: newton.Cycle, poses: BodyPoses) ->
     """Return a loop as a planar ring, or the reason why it is not one."""
     way = newton.once_round(layout.mech, cycle)
     if way is None:
-        return "its way round passes a free body, or a body twice"
+        return "its path passes through a free body, or through a body twice"
     normal = _normal(layout, way, poses)
     if isinstance(normal, str):
         return normal
@@ -88,7 +88,7 @@ def _normal(layout: newton.Layout, way: list[tuple[Pair, bool]], poses: BodyPose
             axes.append((pair.name, X.R[:, 2]))
         X = X @ _at_zero(layout, pair, forward, poses) @ (pair.X_SB if forward else pair.X_AP.inverse())
     if not axes:
-        return "it has no hinge that tells its plane"
+        return "it has no hinge that defines its plane"
     name, first = axes[0]
     for other, axis in axes[1:]:
         if (angle := float(np.linalg.norm(cross(first, axis)))) > ROUNDING:

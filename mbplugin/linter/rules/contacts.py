@@ -104,7 +104,7 @@ class NonUniqueContactForce(Rule):
                 },
                 "joints": also,
             },
-            help="use the bounds of mbplugin reactions, or model what yields in the legs",
+            help="use the bounds of mbplugin reactions, or model the compliance of the legs",
         )
 
 

@@ -49,7 +49,7 @@ class TreeJoint:
 
     @property
     def reversed(self) -> bool:
-        """Whether the tree runs from the pair's successor to its predecessor."""
+        """True if the tree runs from the pair's successor to its predecessor."""
         return self.pair is not None and self.pair.body_b == self.inner
 
 
@@ -290,7 +290,7 @@ class Lock:
 
     @property
     def for_good(self) -> bool:
-        """Whether the lock is closed from the start and never opens."""
+        """True if the lock is closed from the start and never opens."""
         return not self.at and self.until is None
 
     @property
@@ -438,7 +438,7 @@ class Body:
 
     @property
     def massless(self) -> bool:
-        """Whether the body has neither mass nor inertia."""
+        """True if the body has neither mass nor inertia."""
         return self.mass == 0.0 and not self.I_C.any()
 
 

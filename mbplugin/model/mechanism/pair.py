@@ -178,7 +178,7 @@ class PairType:
 
     @property
     def has_coordinates(self) -> bool:
-        """Whether constrained and free components add up to six, so that the spanning tree can contain the pair."""
+        """True if constrained and free components add up to six, so that the spanning tree can contain the pair."""
         return len(self.constrained) + len(self.free) == len(spatial.COMPONENTS)
 
     def row_kind(self, component: str) -> RowKind:

@@ -217,7 +217,7 @@ def _stop_rows(found: ModelDiff) -> Iterator[Html]:
 
 
 def _short(place: Origin) -> str:
-    """Return a location with the bare file name; the record has the folders."""
+    """Return a location with the name of its file only; the record has the folders."""
     return str(replace(place, file=Path(place.file).name))
 
 

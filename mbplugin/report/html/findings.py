@@ -175,7 +175,7 @@ def _value(value: object) -> str:
 
 
 def _entry(item: Mapping[str, object]) -> dict[str, object]:
-    """Return an entry with file and line as one text with the bare file name, as a page is read elsewhere."""
+    """Return an entry with file and line as one text without folders, since a page is read elsewhere."""
     rest = {key: value for key, value in item.items() if key not in ("file", "line")}
     return rest | (
         {"at": f"({PurePath(str(item['file'])).name}:{item.get('line', 0)})"} if "file" in item else {}

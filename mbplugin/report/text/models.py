@@ -246,7 +246,7 @@ def engines_verdict(found: SideBySide, mark: str = "*") -> str:
     """Return a sentence on the agreement of the engines, for determined and for undetermined (marked) components."""
     redundant = counted(found.degree_of_redundancy, "redundant constraint")
     if not found.compared:
-        return f"{found.mode}, {redundant}; no second engine answers, so nothing is compared."
+        return f"{found.mode}, {redundant}; no second engine gave a result, so nothing is compared."
     every = all(joint.unique.all() for joint in found.joints)
     what = "every force, all determined" if every else "what is determined"
     said = f"{found.mode}, {redundant}; {_unique_words(found, what)}"
@@ -493,7 +493,7 @@ def close_verdict(found: Closing) -> str:
         reasons.append("the written file moves in another way under the same commands, see below")
     if not found.keeps_mobility:
         reasons.append(
-            f"the mobility is not kept (with driven joints held {before.held_dof} before, {after.held_dof} after)"
+            f"the mobility changes (with driven joints held {before.held_dof} before, {after.held_dof} after)"
         )
     return f"not proved: {'; '.join(reasons) or 'constraints are redundant'} ({p})."
 
@@ -539,7 +539,7 @@ def _under_command(found: Commanded) -> str:
     return (
         f"{driven} for {found.duration:g} s in {found.engine}, without contacts (seed {found.seed}, "
         f"steps of {1e3 * found.step:g} ms): bodies end up to "
-        f"{found.angle:.2g} rad and {found.distance:.2g} m apart ({found.body}), after ways of up to "
+        f"{found.angle:.2g} rad and {found.distance:.2g} m apart ({found.body}), after moving up to "
         f"{found.moved:.2g} m{proves}"
     )
 
