@@ -124,7 +124,9 @@ def _row(finding: Finding, chapter: Chapter, linked: frozenset[str]) -> Html:
             element("p", finding.message),
             element("p", sentence, class_="help") if sentence else None,
             element("pre", "\n".join(to_paste)) if to_paste else None,
-            _folded(evidence),
+            element("details", element("summary", "numbers"), element("dl", evidence), class_="numbers")
+            if evidence
+            else None,
         ),
         element("td", where, class_="where", title=finding.file or None),
         data_severity=finding.severity,
@@ -147,12 +149,6 @@ def _highlight_button(finding: Finding, chapter: Chapter) -> Html | None:
         aria_pressed="false",
         aria_label=f"show {finding.code} {finding.element} in the 3D view",
     )
-
-
-def _folded(evidence: Sequence[Html]) -> Html | None:
-    if not evidence:
-        return None
-    return element("details", element("summary", "numbers"), element("dl", evidence), class_="numbers")
 
 
 def _known(name: str, chapter: Chapter) -> bool:

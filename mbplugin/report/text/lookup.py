@@ -246,7 +246,9 @@ def initialization_lines(
     yield from _row("to write" if dry_run else "written", ", ".join(new) or "nothing", width)
     for one in files:
         if one.exists:
-            rest = _where_to_add(one.name) if one.addition else "it has all"
+            rest = "it has all"
+            if one.addition:
+                rest = f"add to it{', above its first table' * (one.name == 'mbplugin.toml')}:"
             yield from _row("exists", f"{one.name}, left as it is; {rest}", width)
             # to be copied
             yield from (Line(f"    {line}", "yellow") for line in one.addition.splitlines())
@@ -258,10 +260,6 @@ def _reasons(name: str, reasons: Sequence[tuple[str, str]], width: int) -> Itera
         yield from _row(name if k == 0 else "", f"{file}: {reason}", width)
     if len(reasons) > _MOST_FILES:
         yield from _row("", f"and {len(reasons) - _MOST_FILES} more (--output-format json has all)", width)
-
-
-def _where_to_add(name: str) -> str:
-    return "add to it, above its first table:" if name == "mbplugin.toml" else "add to it:"
 
 
 def _next(found: Survey, files: Sequence[NewFile], dry_run: bool, width: int) -> Iterator[Line]:

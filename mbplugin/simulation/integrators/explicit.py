@@ -9,15 +9,7 @@ import numpy as np
 
 from mbplugin.dynamics.kernels.articulated import increment_rate
 from mbplugin.model import AnyArray, Array
-from mbplugin.simulation.integrators.contract import (
-    Chunk,
-    Control,
-    Derivative,
-    Integrator,
-    PythonStep,
-    State,
-    StepperInPython,
-)
+from mbplugin.simulation.integrators import contract
 from mbplugin.simulation.integrators.explicit_loop import (
     LEAST,
     MOST,
@@ -291,7 +283,7 @@ D: tuple[tuple[float, ...], ...] = (
 )
 
 
-class ExplicitIntegrator(Integrator):
+class ExplicitIntegrator(contract.Integrator):
     """An explicit Runge–Kutta method.
 
     Parameters
@@ -310,9 +302,9 @@ class ExplicitIntegrator(Integrator):
         self,
         kernel_state: KernelState,
         event_functions: AnyArray,
-        state: State,
-        control: Control,
-        chunk: Chunk,
+        state: contract.State,
+        control: contract.Control,
+        chunk: contract.Chunk,
         counts: Array,
     ) -> tuple[int, int]:
         """Take compiled steps in place; return status and number of samples.
@@ -339,7 +331,7 @@ class ExplicitIntegrator(Integrator):
         )
         return int(status), int(kept)
 
-    def in_python(self, stepper: StepperInPython) -> PythonStep:
+    def in_python(self, stepper: contract.StepperInPython) -> contract.PythonStep:
         """Return the step of this method in Python."""
         return ExplicitStep(self.tableau, stepper)
 
@@ -354,11 +346,13 @@ class ExplicitStep:
     start.
     """
 
-    def __init__(self, tableau: Tableau, stepper: StepperInPython) -> None:
+    def __init__(self, tableau: Tableau, stepper: contract.StepperInPython) -> None:
         self._tableau, self._stepper = tableau, stepper
         self._of = tableau.coefficients
 
-    def __call__(self, kernel_state: KernelState, state: State, control: Control, dense: Array) -> float:
+    def __call__(
+        self, kernel_state: KernelState, state: contract.State, control: contract.Control, dense: Array
+    ) -> float:
         """Take a step in place and fill its ``dense`` (d, 2, nv) output; return its length, s, or 0 or −1."""
         f, nv = self._stepper.derivative(kernel_state, state), len(state.qd)
         y = np.concatenate((np.zeros(nv), state.qd, state.work))
@@ -389,10 +383,10 @@ class ExplicitStep:
 
     def _adaptive(
         self,
-        f: Derivative,
+        f: contract.Derivative,
         kernel_state: KernelState,
-        state: State,
-        control: Control,
+        state: contract.State,
+        control: contract.Control,
         y: Array,
         first: Array,
     ) -> tuple[float, bool, Array, Array] | float:
@@ -411,7 +405,9 @@ class ExplicitStep:
             attempt, self._of.exponent, kernel_state, state, control, self._stepper.counts
         )
 
-    def _stages(self, f: Derivative, t: float, h: float, y: Array, first: Array) -> tuple[Array, Array]:
+    def _stages(
+        self, f: contract.Derivative, t: float, h: float, y: Array, first: Array
+    ) -> tuple[Array, Array]:
         """Return the state after a step of h, and the derivatives at its stages and, if the method uses it, at its end.
 
         If a too long step overflows, the state and the later derivatives are NaN.
@@ -439,7 +435,7 @@ class ExplicitStep:
             return 0.0
         return abs(h) * first / sqrt((first + 0.01 * second) * len(scale))
 
-    def _polynomial(self, f: Derivative, t: float, h: float, y: Array, k: Array) -> Array:
+    def _polynomial(self, f: contract.Derivative, t: float, h: float, y: Array, k: Array) -> Array:
         """Return the dense output (d+1, n) of a step, lowest power of its fraction first."""
         of, known = self._of, len(k)
         k = np.vstack((k, np.zeros((len(of.A) - known, len(y)))))
@@ -455,8 +451,8 @@ def step_of_small_error(
     attempt: Callable[[float], tuple[Array, Array, float]],
     exponent: float,
     kernel_state: KernelState,
-    state: State,
-    control: Control,
+    state: contract.State,
+    control: contract.Control,
     counts: Array,
 ) -> tuple[float, bool, Array, Array] | float:
     """Return a step of sufficiently small error: length, whether it is the last one, end state and stages.
