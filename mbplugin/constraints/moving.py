@@ -67,9 +67,11 @@ class MovingTree:
         self._parent = np.array([parent for parent, _ in inner], dtype=int)
         self._X_in = homogeneous(X for _, X in inner)
         depth: list[int] = []
-        for above in self._parent.tolist():
+        for above in self._parent:
             depth.append(0 if above < 0 else depth[above] + 1)
-        self._levels = [np.flatnonzero(np.array(depth) == d) for d in range(max(depth, default=-1) + 1)]
+        self._levels: list[AnyArray] = [
+            np.flatnonzero(np.array(depth) == d) for d in range(max(depth, default=-1) + 1)
+        ]
         sizes = [joint.qd.stop - joint.qd.start for joint in self.joints]
         self.first = np.concatenate(([0], np.cumsum(sizes))).astype(int)
         self.rates = np.array([k for j in self.joints for k in range(j.qd.start, j.qd.stop)], dtype=int)
