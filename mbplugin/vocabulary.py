@@ -9,7 +9,7 @@ text as soon as it has one. The texts are read when a wrong call is answered, ne
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib import import_module, resources
 from math import log
@@ -274,11 +274,11 @@ def described_entries(docstring: str) -> dict[str, str]:
     return entries
 
 
-def proposal(names: Sequence[str], form: Callable[[str], str] = repr) -> str:
+def proposal(names: Sequence[str]) -> str:
     """Return ``did you mean 'a', 'b' or 'c'?`` for the names that a word leads to; empty without one."""
     if not names:
         return ""
-    *others, last = map(form, names)
+    *others, last = map(repr, names)
     return f"did you mean {', '.join(others)}{' or ' * bool(others)}{last}?"
 
 

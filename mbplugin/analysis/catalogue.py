@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import sqrt
@@ -254,7 +254,7 @@ class _Orthonormal:
 
     @property
     def count(self) -> int:
-        """How many rows are released."""
+        """Number of released rows."""
         return self._span.shape[1]
 
     def take(self, option: Option) -> bool:
@@ -275,7 +275,7 @@ class _Echelon:
 
     @property
     def count(self) -> int:
-        """How many rows are released."""
+        """Number of released rows."""
         return len(self._rows)
 
     def take(self, option: Option) -> bool:
@@ -361,14 +361,6 @@ def _smallest_of_each(stack: Array) -> Array:
     return np.asarray(np.linalg.svd(stack, compute_uv=False)[:, -1])
 
 
-def _by_shape(matrices: Sequence[Array]) -> Iterable[list[int]]:
-    """Return the indices of matrices of equal shapes, for each shape."""
-    places = defaultdict[tuple[int, ...], list[int]](list)
-    for n, matrix in enumerate(matrices):
-        places[matrix.shape].append(n)
-    return places.values()
-
-
 # Loads that the self-stresses of a block put on each constraint, in units of the largest force and moment.
 
 
@@ -424,7 +416,10 @@ def _of_local_basis(s: StressedBlock) -> list[tuple[Strip, Array]]:
     wide = [strip_of(s.ranked.orthonormal_stresses, at).values for at in places]
     tall = [_padded(one).T for one in wide]
     turned = [np.zeros((0, 0))] * len(tall)
-    for group in _by_shape(tall):
+    by_shape = defaultdict[tuple[int, ...], list[int]](list)
+    for n, matrix in enumerate(tall):
+        by_shape[matrix.shape].append(n)
+    for group in by_shape.values():
         factors = np.linalg.qr(np.array([tall[n] for n in group]), mode="r")
         for n, factor in zip(group, np.asarray(factors), strict=True):
             turned[n] = factor.T

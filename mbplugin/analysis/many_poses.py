@@ -95,7 +95,7 @@ class PoseAnalyses:
         return found
 
     def unique_reaction(self, constraint: str) -> AnyArray:
-        """Return at which poses the rigid model determines the whole reaction of a constraint, (n,) of bool.
+        """Return a mask (n,) of the poses at which the rigid model determines the whole reaction of a constraint.
 
         Raises
         ------

@@ -238,7 +238,11 @@ def _of_block(mech: Mechanism, s: StressedBlock) -> list[SelfStress]:
     known = {constraint.name: bodies_of(mech, constraint) for constraint in mech.constraints()}
     labels, found = s.ranked.reduced.labels, []
     for rows, part in s.parts():
-        Z, pivots = _one_misfit_each(s, rows, part)
+        # a basis with one closing component each
+        closing = int(np.searchsorted(rows, len(s.ranked.reduced.labels) - s.ranked.reduced.shape[0]))
+        order = pivot_order(part[closing:].T)
+        pivots = sorted(int(closing + k) for k in order[: part.shape[1]])
+        Z = part @ np.linalg.inv(part[pivots])
         for column, pivot in enumerate(pivots):
             weights = Z[:, column] / np.abs(Z[:, column]).max()
             loaded = np.flatnonzero(np.abs(weights) > max(s.ranked.zero, 1e-6))
@@ -246,17 +250,6 @@ def _of_block(mech: Mechanism, s: StressedBlock) -> list[SelfStress]:
             names = tuple(dict.fromkeys(c.constraint for c in components))
             found.append((rows[pivot], _described(known, names, components, labels[rows[pivot]])))
     return [described for _, described in sorted(found, key=lambda item: item[0])]
-
-
-def _one_misfit_each(s: StressedBlock, rows: AnyArray, Z: Array) -> tuple[Array, list[int]]:
-    """Return a basis of the self-stresses Z (n, p) with one closing component each, and its indices in ``rows`` (n,).
-
-    The closing rows (those of J) determine the other rows by statics, so they always contain p pivots.
-    """
-    closing = int(np.searchsorted(rows, len(s.ranked.reduced.labels) - s.ranked.reduced.shape[0]))
-    order = pivot_order(Z[closing:].T)
-    pivots = sorted(int(closing + k) for k in order[: Z.shape[1]])
-    return Z @ np.linalg.inv(Z[pivots]), pivots
 
 
 def _described(

@@ -487,7 +487,11 @@ def hold_contacts(built: Built, mech: Mechanism, held_contacts: list[int]) -> li
         place = built.places[wheel.body]
         X_WL = built.pose(wheel.body)
         n = unit(wheel.plane_normal)
-        contact = _lowest(wheel, X_WL.R @ unit(wheel.axis), X_WL.apply(wheel.center), n)
+        # the lowest point of the wheel's circle
+        axis = X_WL.R @ unit(wheel.axis)
+        center = X_WL.apply(wheel.center)
+        down = -(n - (n @ axis) * axis)
+        contact = np.asarray(center + wheel.radius * down / np.linalg.norm(down))
         pivot = (X_WL @ place.X_LC).inverse().apply(contact)
         ground = contact - (n @ (contact - wheel.plane_point)) * n
         ties.append(
@@ -505,12 +509,3 @@ def hold_contacts(built: Built, mech: Mechanism, held_contacts: list[int]) -> li
         )
         bullet.changeConstraint(ties[-1], maxForce=UNLIMITED, **where)
     return ties
-
-
-def _lowest(wheel: Rolling, axis: Array, center: Array, n: Array) -> Array:
-    """Return the lowest point (3,) of a wheel's circle in world axes, m.
-
-    ``axis``, ``center`` and ``n`` (3,) are the axis and the centre of the wheel and the normal of the plane.
-    """
-    down = -(n - (n @ axis) * axis)
-    return np.asarray(center + wheel.radius * down / np.linalg.norm(down))

@@ -565,13 +565,12 @@ def _weakened(
             best = found if found.fault < best.fault else best
         if not best.left and not best.lost:
             return best
-    return replace(best, reason=_reason(cures)) if best.left else best
-
-
-def _reason(cures: Cures) -> str:
+    if not best.left:
+        return best
     if cures.obstacles:
-        return no_remedy(cures.obstacles)
-    return "no change of closures and passive joints that was tried removes it and keeps the mobility"
+        return replace(best, reason=no_remedy(cures.obstacles))
+    reason = "no change of closures and passive joints that was tried removes it and keeps the mobility"
+    return replace(best, reason=reason)
 
 
 def _closed_alone(

@@ -308,7 +308,7 @@ class AlikeParts:
     part_of: AnyArray
 
     def solved(self, Q: Array, own: AnyArray, movable: AnyArray) -> tuple[Array, Array]:
-        """Return ends (K, nq) and residuals (K,) of steps from Q (K, nq) of parts own (K,), in ``movable`` (nv,)."""
+        """Return ends (K, nq) and residuals (K,) from Q (K, nq) of the parts ``own`` (K,), in ``movable`` (nv,)."""
         moving = movable[self.system.rates][self.columns]
 
         def linearised(active: AnyArray, here: Array) -> tuple[Array, Array]:
@@ -469,7 +469,10 @@ class Residuals:
         K = len(frames.X)
         X_WP = (frames.X[:, alike.a] @ alike.X_a).reshape(-1, 4, 4)
         X_WS = (frames.X[:, alike.b] @ alike.X_b).reshape(-1, 4, 4)
-        ends = _at_rest(X_WP, X_WS)
+        zero = np.zeros((len(X_WP), 3))
+        R_WP, R_WS = X_WP[:, :3, :3], X_WS[:, :3, :3]
+        p_WP, p_WS = X_WP[:, :3, 3], X_WS[:, :3, 3]
+        ends = JointFrames([], [], R_WP, R_WS, p_WP, p_WS, zero, zero, zero, zero, zero, zero, False)
         L, Phi = position_rows(alike.pairs[0].type, alike.pairs * K, ends)
         force, moment = L[:, :, :3], L[:, :, 3:]
         about = moment + cross((ends.p_WS - self._point)[:, None, :], force)
@@ -543,14 +546,6 @@ def _terms(
         return [([(t.joint, t.freedom, t.coefficient) for t in constraint.terms], constraint.offset)]
     freedoms = constraint.freedoms or mech.pair_by_name[constraint.joint].kind.free
     return [([(constraint.joint, freedom, 1.0)], constraint.value or 0.0) for freedom in freedoms]
-
-
-def _at_rest(X_WP: Array, X_WS: Array) -> JointFrames:
-    """Return frames of pairs at rest from X_WP (n, 4, 4) and X_WS (n, 4, 4)."""
-    zero = np.zeros((len(X_WP), 3))
-    R_WP, R_WS = X_WP[:, :3, :3], X_WS[:, :3, :3]
-    p_WP, p_WS = X_WP[:, :3, 3], X_WS[:, :3, 3]
-    return JointFrames([], [], R_WP, R_WS, p_WP, p_WS, zero, zero, zero, zero, zero, zero, False)
 
 
 # Joints that can close each constraint, and groups of constraints that share joints.

@@ -214,7 +214,10 @@ def shortest_step(J: Jacobians, rhs: Array) -> Array:
     dense = J.dense()[0]
     x = np.zeros(dense.shape[1])
     for rows, columns in independent_parts(dense):
-        x[columns] = _solution_of_part(dense[np.ix_(rows, columns)], rhs[rows])
+        U, sigma, Vt = np.linalg.svd(dense[np.ix_(rows, columns)], full_matrices=False)
+        # a gap that only smaller ones could close is a misfit by rounding; closing it would need huge steps
+        kept = sigma > max(DEFAULT_TOLERANCE * sigma[0], _NO_SLOPE)
+        x[columns] = Vt[kept].T @ ((U[:, kept].T @ rhs[rows]) / sigma[kept])
     return x
 
 
@@ -245,14 +248,6 @@ def _parts(rows: AnyArray, columns: AnyArray, shape: tuple[int, int]) -> AnyArra
     size = sum(shape)
     graph = coo_array((np.ones(rows.size), (rows, shape[0] + columns)), shape=(size, size))
     return np.asarray(connected_components(graph, directed=False)[1])
-
-
-def _solution_of_part(J: Array, rhs: Array) -> Array:
-    """Return the shortest x (n,) with J x ≈ rhs, J (m, n) and rhs (m,), with small singular values truncated."""
-    U, sigma, Vt = np.linalg.svd(J, full_matrices=False)
-    # a gap that only smaller ones could close is a misfit by rounding; closing it would need huge steps
-    kept = sigma > max(DEFAULT_TOLERANCE * sigma[0], _NO_SLOPE)
-    return np.asarray(Vt[kept].T @ ((U[:, kept].T @ rhs) / sigma[kept]))
 
 
 def _shortest_by_factors(J: Jacobians, rhs: Array) -> Array:
@@ -416,7 +411,7 @@ class Jacobians:
 
     @property
     def large(self) -> bool:
-        """Whether a Jacobian is too large for dense algebra."""
+        """True if a Jacobian is too large for dense algebra."""
         return self.pattern.shape[0] * self.pattern.shape[1] > LARGEST_DENSE
 
     def at(self, poses: AnyArray) -> Jacobians:

@@ -66,7 +66,12 @@ class MovingTree:
         inner = [self._inner_side(joint) for joint in self.joints]
         self._parent = np.array([parent for parent, _ in inner], dtype=int)
         self._X_in = homogeneous(X for _, X in inner)
-        self._levels = self._by_depth()
+        depth: list[int] = []
+        for above in self._parent:
+            depth.append(0 if above < 0 else depth[above] + 1)
+        self._levels: list[AnyArray] = [
+            np.flatnonzero(np.array(depth) == d) for d in range(max(depth, default=-1) + 1)
+        ]
         sizes = [joint.qd.stop - joint.qd.start for joint in self.joints]
         self.first = np.concatenate(([0], np.cumsum(sizes))).astype(int)
         self.rates = np.array([k for j in self.joints for k in range(j.qd.start, j.qd.stop)], dtype=int)
@@ -169,12 +174,6 @@ class MovingTree:
         if joint.pair is None:
             return Pose(np.eye(3), -self.mech.bodies[self.mech.body_index[joint.outer]].p_LC)
         return joint.pair.X_AP.inverse() if joint.reversed else joint.pair.X_SB
-
-    def _by_depth(self) -> list[AnyArray]:
-        depth: list[int] = []
-        for parent in self._parent:
-            depth.append(0 if parent < 0 else depth[parent] + 1)
-        return [np.flatnonzero(np.array(depth) == d) for d in range(max(depth, default=-1) + 1)]
 
     def _by_type(self) -> list[_Kind]:
         members: dict[str, list[int]] = {}

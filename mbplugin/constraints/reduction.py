@@ -323,7 +323,7 @@ def balancing(links: Sequence[TreeJointRows]) -> list[Array]:
 
 
 def balancing_of(own: Array, arms: Array) -> Array:
-    """Return the matrices (n, k, 6) of :func:`balancing` for joints with rows own (n, k, 6) and arms (n, 3)."""
+    """Return the matrices (n, k, 6) of :func:`balancing` for joints with the rows ``own`` (n, k, 6) and arms (n, 3)."""
     carries = -np.linalg.pinv(np.swapaxes(own, 1, 2))
     shifts = shift_rows(np.broadcast_to(np.eye(6), (len(own), 6, 6)), arms[:, None, :])
     return np.asarray(carries @ np.swapaxes(shifts, 1, 2))

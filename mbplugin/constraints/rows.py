@@ -557,7 +557,12 @@ def planar_rows(rows: Rows, columns: tuple[int, ...]) -> Rows:
         return rows
     if not rows.components:
         return rows
-    full = _dimensionless(np.hstack([entry for _, entry in rows.entries]))
+    # translations are multiplied by the constraint's lever arm
+    coefficients = np.hstack([entry for _, entry in rows.entries])
+    out = coefficients.reshape(len(coefficients), -1, 6).copy()
+    force, moment = np.abs(out[:, :, :3]).max(), np.abs(out[:, :, 3:]).max()
+    out[:, :, :3] *= moment / force if force > 0 and moment > 0 else 1.0
+    full = np.asarray(out.reshape(coefficients.shape))
     wanted = np.concatenate([6 * i + np.array(columns) for i in range(len(rows.entries))])
     inside = full[:, wanted]
     inside = inside / np.maximum(np.linalg.norm(full, axis=1, keepdims=True), 1e-300)
@@ -574,14 +579,6 @@ def planar_rows(rows: Rows, columns: tuple[int, ...]) -> Rows:
         translation=rows.translation[kept],
         holonomic=rows.holonomic[kept],
     )
-
-
-def _dimensionless(coefficients: Array) -> Array:
-    """Return rows ``coefficients`` (k, 6 N) with translations multiplied by the constraint's lever arm."""
-    out = coefficients.reshape(len(coefficients), -1, 6).copy()
-    force, moment = np.abs(out[:, :, :3]).max(), np.abs(out[:, :, 3:]).max()
-    out[:, :, :3] *= moment / force if force > 0 and moment > 0 else 1.0
-    return np.asarray(out.reshape(coefficients.shape))
 
 
 # Labelled rows of one constraint: coefficients on body twists, and right-hand sides.

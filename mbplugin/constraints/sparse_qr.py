@@ -408,7 +408,11 @@ def banded_factor(A: csr_array, rhs: Array) -> BandedFactor:
     numpy.linalg.LinAlgError
         A does not have full rank.
     """
-    order = _along_a_band(A)
+    from scipy.sparse.csgraph import reverse_cuthill_mckee
+
+    # an order of the unknowns in which those that share a row are close together
+    touched = abs(A)
+    order = np.asarray(reverse_cuthill_mckee((touched.T @ touched).tocsr(), symmetric_mode=True))
     A, rhs, first, last = _by_first_unknown(A[:, order], rhs)
     # fronts as wide as a row is long
     p, step = A.shape[1], max(_AT_ONCE, int((last - first).max(initial=0)))
@@ -440,14 +444,6 @@ def _by_first_unknown(A: csr_array, rhs: Array) -> tuple[csr_array, Array, AnyAr
     first, last = A.indices[A.indptr[filled]], A.indices[A.indptr[filled + 1] - 1]
     order = np.argsort(first, kind="stable")
     return A[filled[order]], rhs[filled[order]], first[order], last[order]
-
-
-def _along_a_band(A: csr_array) -> AnyArray:
-    """Return an order (p,) of the unknowns of A (k, p) in which those that share a row are close together."""
-    from scipy.sparse.csgraph import reverse_cuthill_mckee
-
-    touched = abs(A)
-    return np.asarray(reverse_cuthill_mckee((touched.T @ touched).tocsr(), symmetric_mode=True))
 
 
 def _band(pieces: list[Array], p: int) -> Array:

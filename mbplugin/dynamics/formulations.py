@@ -196,18 +196,14 @@ def mass_weighted(equations: Equations) -> Independent:
     if not equations.degree_of_redundancy:
         return smallest
     scale, Z = equations.row_scale[:, None], equations.self_stresses
-    weight = _weights(scale * equations.C, equations)
+    C = scale * equations.C
+    weight = np.einsum("ij,ji->i", C, equations.solve_M(C.T))
+    # the weight of a row without effect would be rounding noise
+    weight = np.asarray(np.maximum(weight, _LIGHTEST * max(float(weight.max()), np.finfo(float).tiny)))
     # λ = λ₀ + Z y with the y that makes it smallest
     spread = smallest.spread / scale
     WZ = weight[:, None] * Z
     return replace(smallest, spread=scale * (spread - Z @ np.linalg.solve(Z.T @ WZ, WZ.T @ spread)))
-
-
-def _weights(C: Array, equations: Equations) -> Array:
-    """Return cᵢ M⁻¹ cᵢᵀ (m,) of the rows of C (m, n), bounded below."""
-    weight = np.einsum("ij,ji->i", C, equations.solve_M(C.T))
-    # the weight of a row without effect would be rounding noise
-    return np.asarray(np.maximum(weight, _LIGHTEST * max(float(weight.max()), np.finfo(float).tiny)))
 
 
 # Elimination: p redundant rows are dropped and carry nothing (wojtyra2013 §4.4).
@@ -642,7 +638,7 @@ def partition(constraints: Independent, independent: AnyArray) -> Partition:
         solved = np.linalg.solve(constraints.C[:, dependent], sides)
     except np.linalg.LinAlgError:
         raise BadUsage(
-            "the coordinates that are to be independent depend on each other at this pose",
+            "the chosen independent coordinates depend on each other at this pose",
             remedy="choose others, for example those with the largest projective criterion",
         ) from None
     H, xi = np.zeros((n, len(chosen))), np.zeros(n)

@@ -41,7 +41,7 @@ _MATRIX = types.float64[:, ::1]
 
 
 class _OfTree:
-    """What forward and inverse dynamics share: the model, its records, and the compiled call at one state."""
+    """The model, its records and the compiled call at one state, shared by forward and inverse dynamics."""
 
     _source: tuple[Mechanism, AppliedForces]
     _calls: _Calls

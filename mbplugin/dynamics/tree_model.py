@@ -353,8 +353,8 @@ def massless_joint(model: TreeModel, rates: AnyArray | None = None) -> BrokenMod
         none = not any(body.mass or body.I_C.any() for body in model.mech.bodies)
         return BrokenModel(
             f"joint rate {name!r} moves no mass" + (", as no link of the file has one" if none else ""),
-            remedy="give what it moves a mass or an armature, or take links without <inertial> as PyBullet does, 1 kg,"
-            " with --massless pybullet (massless='pybullet')",
+            remedy="state a mass or an armature of what it moves, or give links without <inertial> 1 kg, as PyBullet"
+            " does, with --massless pybullet (massless='pybullet')",
         )
     return BrokenModel(
         f"the base {joint.outer!r} is free, and its rate {name!r} moves no mass",

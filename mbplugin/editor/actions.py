@@ -68,7 +68,11 @@ def offered(documents: Documents, inspection: Inspection, span: Range) -> list[d
     # the edits at the place come first: those of other elements are offered at theirs
     with reading_instead(documents.contents), lookups_kept():
         for finding, there in touched.values():
-            fixes = [fix for fix in proposed(finding, sources, report.scene) if _may_edit(fix, report)]
+            fixes = [
+                fix
+                for fix in proposed(finding, sources, report.scene)
+                if fix.edits and not any(why_not_edited(edit.file, report.source) for edit in fix.edits)
+            ]
             here = [fix for fix in fixes if _is_here(fix, documents, inspection.path, there)]
             found += [_action(fix, there, finding) for fix in here or fixes]
     return found[:_MOST]
@@ -172,10 +176,6 @@ def _index(positions: Positions, source: SourceText, offset: int) -> int:
 
 def _key(fix: Fix) -> FixKey:
     return FixKey(fix.code, fix.element, fix.title)
-
-
-def _may_edit(fix: Fix, report: Report) -> bool:
-    return bool(fix.edits) and not any(why_not_edited(edit.file, report.source) for edit in fix.edits)
 
 
 def _is_here(fix: Fix, documents: Documents, path: str, there: Range) -> bool:

@@ -57,7 +57,16 @@ class Answers:
 
     def _result(self, do: str, path: str, request: Mapping[str, Any]) -> Any:
         if do == "inspect":
-            return self._inspect(path, complete=bool(request["complete"]))
+            made = inspected(self._documents, path, complete=bool(request["complete"]))
+            self._last[path] = (self._changes, made)
+            return {
+                "version": made.version,
+                "diagnostics": made.diagnostics,
+                "files": made.files,
+                "left_out": made.left_out,
+                "redundant": made.is_redundant,
+                "seconds": made.seconds,
+            }
         if do == "fix":
             return actions.proved_fix(self._documents, path, actions.FixKey(**request["key"]))
         if do == "fix-all":
@@ -69,18 +78,6 @@ class Answers:
         return {
             "fixes": actions.offered(self._documents, inspection, request["range"]),
             "safe": actions.has_safe_fixes(inspection),
-        }
-
-    def _inspect(self, path: str, *, complete: bool) -> dict[str, Any]:
-        inspection = inspected(self._documents, path, complete=complete)
-        self._last[path] = (self._changes, inspection)
-        return {
-            "version": inspection.version,
-            "diagnostics": inspection.diagnostics,
-            "files": inspection.files,
-            "left_out": inspection.left_out,
-            "redundant": inspection.is_redundant,
-            "seconds": inspection.seconds,
         }
 
     def _inspection(self, path: str, *, complete: bool) -> Inspection:

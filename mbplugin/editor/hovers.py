@@ -65,7 +65,11 @@ def _lines_around(source: SourceText, positions: Positions, position: Position) 
     index = positions.index(position)
     offset = len(source.data) if index >= len(positions.text) else _offset(positions.text, index)
     if source.file.endswith(".toml"):
-        return _toml_lines(source, offset)
+        try:
+            tables = TomlSpans(source).tables
+        except toml_spans.NoSpans:
+            return []
+        return [table.line for table in tables if table.start <= offset <= table.end][-1:]
     try:
         elements = XmlSpans(source).elements
     except xml_spans.NoSpans:
@@ -76,14 +80,6 @@ def _lines_around(source: SourceText, positions: Positions, position: Position) 
 
 def _offset(text: str, index: int) -> int:
     return index if text.isascii() else len(text[:index].encode("utf-8", "replace"))
-
-
-def _toml_lines(source: SourceText, offset: int) -> list[int]:
-    try:
-        tables = TomlSpans(source).tables
-    except toml_spans.NoSpans:
-        return []
-    return [table.line for table in tables if table.start <= offset <= table.end][-1:]
 
 
 def _described(scene: Scene, analysis: Analysis | None, path: str, lines: Iterable[int]) -> Iterator[str]:
@@ -110,10 +106,10 @@ def _described_element(scene: Scene, analysis: Analysis | None, kind: str, name:
     pair = mech.pair_by_name.get(name)
     if pair is None:
         return f"constraint {_code(name)}{_reaction(analysis, name)}"
-    return _joint(mech, pair, looped, analysis)
+    return _joint(pair, looped, analysis)
 
 
-def _joint(mech: Mechanism, pair: Pair, looped: set[str], analysis: Analysis | None) -> str:
+def _joint(pair: Pair, looped: set[str], analysis: Analysis | None) -> str:
     what = "closure" if pair.closure else "joint"
     lines = [f"**{what} {_code(pair.name)}**: {pair.type}, {_code(pair.body_a)} → {_code(pair.body_b)}"]
     if len(pair.kind.free) == 1:

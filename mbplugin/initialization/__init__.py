@@ -347,7 +347,14 @@ def new_files(found: Survey, source: str = "", ci: CiChoice | None = None) -> tu
             f"--source is {source!r}", expected=f"an address such as {PLACEHOLDER}, without user and password"
         )
     address = (source or PLACEHOLDER).removesuffix(".git")
-    extras = _extras(found)
+    names = [report.source.lower() for report in found.reports]
+    more = {"mjcf": (".xml", ".mjcf"), "usd": (".usd", ".usda", ".usdc", ".usdz")}
+    # besides those of the hook and of the action
+    extras = [
+        "xacro",
+        "yaml",
+        *(extra for extra, ends in more.items() if any(name.endswith(ends) for name in names)),
+    ]
     chosen = ci or {"github": "github", "gitlab": "gitlab", "other": "script"}[found.host]
     return (
         *_settings_files(found),
@@ -420,17 +427,6 @@ def _settings(found: Survey, baseline: bool) -> Iterator[str]:
 
 
 # The hook and the CI, which call the templates and the action of mbplugin's own repository.
-
-
-def _extras(found: Survey) -> list[str]:
-    """Return the extras that the robots need, besides those of the hook and of the action."""
-    names = [report.source.lower() for report in found.reports]
-    more = {"mjcf": (".xml", ".mjcf"), "usd": (".usd", ".usda", ".usdc", ".usdz")}
-    return [
-        "xacro",
-        "yaml",
-        *(extra for extra, ends in more.items() if any(name.endswith(ends) for name in names)),
-    ]
 
 
 def _hook_entry(address: str, extras: Sequence[str]) -> str:

@@ -176,7 +176,7 @@ class Stack:
             limited = np.linalg.norm(np.einsum("dkp,dk->dp", Z[which], D) - units, axis=1) <= _LIMITED
         origin = np.array([part.origin for part in self.parts])
         constants = np.einsum("dk,dk->d", D, (self.shift - origin)[which])
-        costs = self._times_rays(D, which)
+        costs = np.concatenate([np.asarray(D[which == k] @ R) for k, R in enumerate(self.R)])
         own = np.flatnonzero(limited)
         found = self._solved(np.tile(which[own], 2), np.concatenate((costs[own], -costs[own])))
         labels = self._labels(np.tile(which[own], 2), found)
@@ -221,10 +221,6 @@ class Stack:
                 out[k] = factor, labels[n]
         for k in range(len(self.parts)):
             yield out[k * count : (k + 1) * count]
-
-    def _times_rays(self, D: Array, which: AnyArray) -> Array:
-        """Return D R (d, n) for directions D (d, k) of parts ``which`` (d,), in the order of the parts."""
-        return np.concatenate([np.asarray(D[which == k] @ R) for k, R in enumerate(self.R)])
 
     def _solved(self, which: AnyArray, c: Array, extra: Array | None = None) -> Least:
         """Return the least values of costs c (k, n) on parts ``which`` (k,), with further columns ``extra`` (k, r)."""

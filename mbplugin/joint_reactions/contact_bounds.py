@@ -187,9 +187,7 @@ def bounded(
     standing = None
     if len(contacts):
         sideways = _sideways(system, applied, tolerance)
-        standing = standing_of(
-            system, possible, wanted, _of_loads(system, applied, loads, tolerance), sideways
-        )
+        standing = standing_of(system, possible, wanted, _of_loads(system, loads, tolerance), sideways)
     if system.unique.all() or not len(wanted):
         return Bounded(None, standing, notes)
     return Bounded(bounds_of(system, possible, wanted), standing, notes)
@@ -209,7 +207,7 @@ def _efforts(system: System, held: Sequence[Lock]) -> dict[str, float]:
     return efforts
 
 
-def _of_loads(system: System, applied: Applied, loads: Sequence[Load], tolerance: float) -> Array | None:
+def _of_loads(system: System, loads: Sequence[Load], tolerance: float) -> Array | None:
     """Return the scaled multipliers (m,) of the stated loads alone; None without loads, or if nothing balances them."""
     missing = np.zeros((len(system.mech.bodies), 6))
     for load in loads:

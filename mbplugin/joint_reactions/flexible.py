@@ -494,7 +494,9 @@ def pair_flexibility(pair: Pair, K: Array) -> Array:
     BadUsage
         The stiffness is zero where the pair constrains.
     """
-    names = _constrained(pair)
+    # the components in which the pair can deform under its own reaction
+    along_line = pair.kind.row_kind("d") is RowKind.DISTANCE
+    names = COMPONENTS[:3] if along_line else pair.kind.constrained
     constrained = [COMPONENTS.index(c) for c in names if np.isfinite(K[COMPONENTS.index(c)].max())]
     free = [k for k, c in enumerate(COMPONENTS) if c not in names and np.isfinite(K[k].max())]
     K_cf, K_ff = K[np.ix_(constrained, free)], K[np.ix_(free, free)]
@@ -509,12 +511,6 @@ def pair_flexibility(pair: Pair, K: Array) -> Array:
     flexibility = np.zeros((6, 6))
     flexibility[np.ix_(constrained, constrained)] = np.linalg.inv(stiff)
     return flexibility
-
-
-def _constrained(pair: Pair) -> Sequence[str]:
-    """Return the components in which a pair can deform under its own reaction."""
-    along_line = pair.kind.row_kind("d") is RowKind.DISTANCE
-    return COMPONENTS[:3] if along_line else pair.kind.constrained
 
 
 @dataclass(frozen=True, eq=False)

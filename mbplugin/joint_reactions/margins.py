@@ -89,7 +89,9 @@ def require_standing(system: System, possible: Possible, wanted: Inequalities) -
     sliding = listed(
         [name.rpartition(".")[0] for name in _priced(ours.owners, possible.phase(ours).prices)], _NAMED
     )
-    factor = _smallest_factor(possible, ours, _largest_factor(system))
+    factor = _smallest_factor(
+        possible, ours, LARGEST_FRICTION / max((c.mu for c in system.mech.contacts), default=LARGEST_FRICTION)
+    )
     if factor is None:
         raise BadUsage(
             f"the contacts cannot hold like this: no friction keeps {sliding} from slipping",
@@ -134,10 +136,6 @@ def _same_friction(system: System) -> float | None:
     values = [contact.mu for contact in system.mech.contacts]
     same = bool(values) and values[0] > 0 and np.ptp(values) <= _SAME * values[0]
     return values[0] if same else None
-
-
-def _largest_factor(system: System) -> float:
-    return LARGEST_FRICTION / max((c.mu for c in system.mech.contacts), default=LARGEST_FRICTION)
 
 
 def _smallest_factor(possible: Possible, wanted: Inequalities, largest: float) -> float | None:

@@ -39,6 +39,18 @@ def response_of(state: ClosedState, system: System, flexible: Flexible) -> Misfi
     missing = tuple(
         _missing(system, flexible, group == number) for number in range(group.max(initial=-1) + 1)
     )
+    # all rows but those of Pfaffian constraints have a position gap
+    kinds = [
+        verdict.kind
+        for verdict, rows in zip(system.verdicts, system.rows, strict=True)
+        for _ in rows.components
+    ]
+    # rows of rounding size become zero
+    size = row_lengths(resolution.response)
+    cleaned = (
+        diags_array((size > _NOTHING * size.max(initial=0.0)).astype(float)) @ resolution.response
+    ).tocsr()
+    cleaned.eliminate_zeros()
     return MisfitResponse(
         mechanism=system.mech,
         q=state.q,
@@ -47,24 +59,16 @@ def response_of(state: ClosedState, system: System, flexible: Flexible) -> Misfi
         degree_of_redundancy=system.degree_of_redundancy,
         labels=system.labels,
         units=system.units,
-        factor=(diags_array(system.scale) @ _without_rounding(resolution.response)).tocsr(),
+        factor=(diags_array(system.scale) @ cleaned).tocsr(),
         infinite_group=group,
         missing=missing,
-        adjustable=_adjustable(system),
+        adjustable=np.array([kind != "pfaffian" for kind in kinds], dtype=bool),
         sources=row_sources(system, flexible),
         length=system.length,
         stated=tuple(e.name for e in flexible.stated),
         estimated=flexible.estimates,
         notes=(*state.notes, *flexible.notes),
     )
-
-
-def _without_rounding(factor: csr_array) -> csr_array:
-    """Return a factor (m, k) of the response with rows of rounding size set to zero."""
-    size = row_lengths(factor)
-    cleaned = (diags_array((size > _NOTHING * size.max(initial=0.0)).astype(float)) @ factor).tocsr()
-    cleaned.eliminate_zeros()
-    return cleaned
 
 
 def infinite_groups(free: csr_array, determined: AnyArray) -> AnyArray:
@@ -96,16 +100,6 @@ def _missing(system: System, flexible: Flexible, inside: AnyArray) -> MissingSti
         for body in (system.verdicts[k].body_a, system.verdicts[k].body_b)
     }
     return MissingStiffness(tuple(b.name for b in system.mech.bodies if b.name in carrying))
-
-
-def _adjustable(system: System) -> AnyArray:
-    """Return a mask (m,) of the rows with a position gap, i.e. all but Pfaffian constraints."""
-    kinds = [
-        verdict.kind
-        for verdict, rows in zip(system.verdicts, system.rows, strict=True)
-        for _ in rows.components
-    ]
-    return np.array([kind != "pfaffian" for kind in kinds], dtype=bool)
 
 
 # Standard deviations of loads from misfit tolerances, and allowable misfits from load limits.

@@ -643,7 +643,9 @@ def load_response(result: Reactions, q: Array | None = None) -> LoadResponse:
     count = len(mech.bodies)
     matrix, carried = np.zeros((count, len(unique), 6)), np.ones(count, dtype=bool)
     places = [(body, k) for body in range(count) for k in columns]
-    for (body, k), found in zip(places, statics.balances(system, _unit_loads(count, places)), strict=True):
+    missing = np.zeros((len(places), count, 6))
+    missing[np.arange(len(places)), [body for body, _ in places], [k for _, k in places]] = -1.0
+    for (body, k), found in zip(places, statics.balances(system, missing), strict=True):
         carried[body] &= found.share <= result.tolerance
         matrix[body, :, k] = (system.scale * found.multipliers)[unique]
     return LoadResponse(
@@ -652,13 +654,6 @@ def load_response(result: Reactions, q: Array | None = None) -> LoadResponse:
         tuple(system.labels[k] for k in unique),
         matrix[carried],
     )
-
-
-def _unit_loads(count: int, places: list[tuple[int, int]]) -> Array:
-    """Return M v̇ − F (n, N, 6) for a unit wrench component on one body, for each (body, component) in ``places``."""
-    missing = np.zeros((len(places), count, 6))
-    missing[np.arange(len(places)), [body for body, _ in places], [k for _, k in places]] = -1.0
-    return missing
 
 
 # Misfits, tolerances and limits of a scene and a call, and their results.

@@ -407,7 +407,12 @@ def held_under(
         )
         return system, statics.balance(system, missing)
 
-    held = held_joints(state.motion, hold, _actuated(model), state.tolerance)
+    held = held_joints(
+        state.motion,
+        hold,
+        tuple(a.joint for a in model.actuators) if isinstance(model, Scene) else (),
+        state.tolerance,
+    )
     system, found = with_locks(held)
     assumed: tuple[Lock, ...] = ()
     trial = system, found
@@ -422,10 +427,6 @@ def held_under(
         assumed = one_for_each((*assumed, *more))
         trial = with_locks((*held, *assumed))
     return held, assumed, *trial
-
-
-def _actuated(model: Model) -> tuple[str, ...]:
-    return tuple(a.joint for a in model.actuators) if isinstance(model, Scene) else ()
 
 
 def lock_label(lock: Lock) -> str:

@@ -1,4 +1,4 @@
-"""Linting of many files: each separately, so that an error in one does not stop the others; kept reports; changes."""
+"""Linting of many files: each separately, so that an error in one does not stop the others; cached reports; changes."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ if TYPE_CHECKING:
 
 #: Environment variable that disables the cache.
 OFF = "MBPLUGIN_NO_CACHE"
-#: Version of the kept files.
+#: Version of the cached files.
 _VERSION = 1
 #: Most names below the folders of a model; with more, listing them could take longer than a lint.
 _MOST_NAMES = 20_000
-#: Largest kept report, and the largest sum of all, bytes.
+#: Largest cached report, and the largest sum of all, bytes.
 _LONGEST, _MOST = 5_000_000, 200_000_000
 #: Age from which the times of a file are trusted to change with its content, s.
 _RECENT = 2.0
@@ -68,7 +68,7 @@ class Kept:
     Parameters
     ----------
     folder : Path
-        Where the reports are kept.
+        The folder of the cached reports.
     keys : tuple of str
         One key per target, of everything but the contents of files; empty for a target that is always linted.
     """
@@ -77,7 +77,7 @@ class Kept:
     keys: tuple[str, ...]
 
     def report(self, key: str) -> Report | None:
-        """Return the kept report with a key if no file that it depends on has changed; else None."""
+        """Return the cached report with a key if no file that it depends on has changed; else None."""
         if not key:
             return None
         try:
@@ -98,7 +98,7 @@ class Kept:
 
 
 def kept_reports(targets: Sequence[Target], options: Mapping[str, Any]) -> Kept | None:
-    """Return the cache for a run; None if reports cannot be kept.
+    """Return the cache for a run; None if reports cannot be cached.
 
     Rules of other distributions may depend on anything, and so may what a foreign program reads.
     """
@@ -368,7 +368,7 @@ def with_unused_ignores(reports: Sequence[Report], targets: Sequence[Target]) ->
 def unused_ignores(target: Target, reports: Sequence[Report]) -> Iterator[Finding]:
     """Yield findings for the ignores of a target's configuration that match nothing in the reports."""
     settings, left = target.settings, unused(target.settings.ignores, reports)
-    # a run in which every report is kept imports no rules
+    # a run in which every report is cached imports no rules
     if not left or not settings.selection.includes(rule := find_rule(UNUSED)):
         return
     for ignore in left:
@@ -479,7 +479,7 @@ def lint_and_send(target: Target, options: Mapping[str, Any]) -> Report:
 def lint_and_keep(
     folder: Path, keys: Mapping[str, str], target: Target, options: Mapping[str, Any]
 ) -> Report:
-    """Return the report of :func:`lint_and_send`, kept in a folder under the key of its file."""
+    """Return the report of :func:`lint_and_send`, cached in a folder under the key of its file."""
     start = time.time()
     with recording_reads() as reads:
         report = lint_and_send(target, options)

@@ -73,7 +73,7 @@ def settings_of(path: Path, data: Mapping[str, Any], lines: ConfigLines, *, name
         },
         ignores=tuple(
             Ignore(
-                rule_code(entry.rule, "the waiver", where(key, k)),
+                rule_code(entry.rule, where(key, k)),
                 entry.element,
                 entry.reason.strip(),
                 pattern(entry.file) if entry.file else "*",
@@ -203,7 +203,9 @@ class WaiveTable(Table):
     rule: Annotated[Text, Field(description="code or name of a rule")]
     element: Annotated[Text, Field(description="a body, pair or model; * stands for anything")]
     reason: Annotated[Text, Field(description="why this may stay")]
-    file: Annotated[Text, Field(description="only in these files, seen from the configuration")] | None = None
+    file: Annotated[Text, Field(description="only in these files, relative to the configuration")] | None = (
+        None
+    )
 
 
 class XacroTable(Table):
@@ -218,7 +220,7 @@ class XacroTable(Table):
     ] = False
     arguments: Annotated[
         dict[Text, dict[Text, str | bool | int | float]],
-        Field(description="values of xacro's arguments, by file or pattern, seen from the configuration"),
+        Field(description="values of xacro's arguments, by file or pattern, relative to the configuration"),
     ] = {}
 
 

@@ -216,7 +216,14 @@ def _kind(findings: Sequence[Finding]) -> Kind:
     first = findings[0]
     equal: dict[tuple[object, ...], list[Finding]] = {}
     for finding in findings:
-        equal.setdefault(_what_is_equal(finding), []).append(finding)
+        # equal findings about equal parts share the pattern, the remedy and the numbers
+        pattern = pattern_of(finding.element)
+        numbers = (
+            (key, f"{value:.3g}" if isinstance(value, float) else str(value))
+            for key, value in finding.evidence.items()
+            if isinstance(value, int | float)
+        )
+        equal.setdefault((pattern, _remedy(finding, pattern), *numbers), []).append(finding)
     parts, remedies = [], []
     for group in equal.values():
         names = tuple(dict.fromkeys(finding.element for finding in group if finding.element))
@@ -233,17 +240,6 @@ def _kind(findings: Sequence[Finding]) -> Kind:
         tuple(places),
         tuple(dict.fromkeys(filter(None, remedies))),
     )
-
-
-def _what_is_equal(finding: Finding) -> tuple[object, ...]:
-    """Return the key that equal findings about equal parts share: the pattern, the remedy and the numbers."""
-    pattern = pattern_of(finding.element)
-    numbers = (
-        (key, f"{value:.3g}" if isinstance(value, float) else str(value))
-        for key, value in finding.evidence.items()
-        if isinstance(value, int | float)
-    )
-    return (pattern, _remedy(finding, pattern), *numbers)
 
 
 def _remedy(finding: Finding, pattern: str) -> str:

@@ -13,18 +13,9 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from mbplugin import errors
 from mbplugin.analysis import Analysis, analyze
 from mbplugin.arguments import checked
-from mbplugin.errors import (
-    BadScene,
-    BadUsage,
-    BrokenModel,
-    ContradictedState,
-    Fragment,
-    MbPluginError,
-    MissingDependency,
-    UnknownName,
-)
 from mbplugin.linter import Ignore
 from mbplugin.linter.rule import (
     LONGEST,
@@ -37,6 +28,7 @@ from mbplugin.linter.rule import (
     find_rule,
     is_built_in,
     rules,
+    rules_about,
     text_of,
 )
 from mbplugin.model import SIMULATORS, Base, Mechanism, Origin, Scene, Simulator, as_scene, with_coordinates
@@ -172,7 +164,7 @@ class Report(Result):
 
     def __getitem__(self, index: int) -> Finding:
         if isinstance(index, str):
-            raise BadUsage(
+            raise errors.BadUsage(
                 f"a report has no part {index!r}, it counts its findings from 0",
                 remedy=f"write .findings, or .to_dict()[{index!r}]",
             )
@@ -305,16 +297,16 @@ def lint(
         There is no such file.
     """
     if fail_on not in SEVERITIES:
-        raise BadUsage(f"fail_on is {fail_on!r}", expected=f"one of {', '.join(SEVERITIES)}")
+        raise errors.BadUsage(f"fail_on is {fail_on!r}", expected=f"one of {', '.join(SEVERITIES)}")
     selection = Selection(
         known_codes(names_of(select), "select"),
         known_codes(names_of(ignore), "ignore"),
         known_codes(names_of(extend_select), "extend_select"),
     )
     if misfit_limit is not None and not (isfinite(misfit_limit) and misfit_limit > 0):
-        raise BadUsage(f"misfit_limit is {misfit_limit:g} N", expected="a positive number")
+        raise errors.BadUsage(f"misfit_limit is {misfit_limit:g} N", expected="a positive number")
     if unknown := [target for target in targets if target not in SIMULATORS]:
-        raise BadUsage(f"targets has {unknown[0]!r}", expected=f"some of {', '.join(SIMULATORS)}")
+        raise errors.BadUsage(f"targets has {unknown[0]!r}", expected=f"some of {', '.join(SIMULATORS)}")
     name, scene, analysis, failure, ground = _name(source), None, None, None, None
     try:
         scene = _load(
@@ -330,7 +322,7 @@ def lint(
         judged = _with_tolerance(scene, default_tolerance)
         try:
             analysis = request(judged)
-        except ContradictedState as error:
+        except errors.ContradictedState as error:
             if not error.of_file:
                 raise
             # a contradictory pose in a file is a finding: analyze the nearest consistent pose instead
@@ -340,9 +332,9 @@ def lint(
             from mbplugin.readers.contact_points import touching_scene
 
             scene, ground = touching_scene(scene, source, analysis.q, contacts, stance, friction)
-    except BadUsage:
+    except errors.BadUsage:
         raise
-    except MbPluginError as error:
+    except errors.MbPluginError as error:
         if text is None and _is_missing(source):
             raise
         failure = finding_of(error, name, scene)
@@ -364,9 +356,9 @@ def _require_known_codes(scene: Scene) -> None:
     try:
         known_codes(stated.ignore, "[lint] ignore")
         known_codes(stated.extend_select, "[lint] extend_select")
-    except BadUsage as error:
+    except errors.BadUsage as error:
         where = next(iter(scene.files), scene.mechanism.name)
-        raise BadScene(error.what, where=where, remedy=error.remedy) from None
+        raise errors.BadScene(error.what, where=where, remedy=error.remedy) from None
 
 
 def _findings(scene: Scene, analysis: Analysis | None, selection: Selection) -> list[Finding]:
@@ -441,7 +433,7 @@ def _is_missing(source: ModelSource) -> bool:
     return isinstance(source, str | os.PathLike) and not os.path.lexists(source)
 
 
-def finding_of(error: MbPluginError, source: str, scene: Scene | None = None) -> Finding:
+def finding_of(error: errors.MbPluginError, source: str, scene: Scene | None = None) -> Finding:
     """Return a finding for unusable input; ``where`` of the error may be file:line."""
     rule = find_rule(error.code)
     file, _, line = error.where.rpartition(":")
@@ -466,16 +458,16 @@ def finding_of(error: MbPluginError, source: str, scene: Scene | None = None) ->
     )
 
 
-def _correction(error: MbPluginError) -> dict[str, Any]:
+def _correction(error: errors.MbPluginError) -> dict[str, Any]:
     """Return the evidence of an error: what mends it, where the reader knows that."""
-    if isinstance(error, Fragment):
+    if isinstance(error, errors.Fragment):
         return {FRAGMENT: True}
-    if isinstance(error, BadScene) and error.meant:
+    if isinstance(error, errors.BadScene) and error.meant:
         return {"meant": [list(key) for key in error.meant]}
-    return dict(error.correction) if isinstance(error, BrokenModel) else {}
+    return dict(error.correction) if isinstance(error, errors.BrokenModel) else {}
 
 
-def _quoted_constraint(error: MbPluginError, scene: Scene) -> tuple[str, Origin | None]:
+def _quoted_constraint(error: errors.MbPluginError, scene: Scene) -> tuple[str, Origin | None]:
     """Return the constraint named in an error, and its location, since errors of the mechanics state no file."""
     quoted = (c.name for c in scene.mechanism.constraints() if repr(c.name) in error.what)
     name = next(quoted, "")
@@ -505,7 +497,16 @@ def _applied(rule: Rule, scene: Scene, analysis: Analysis | None) -> list[Findin
         return [_failure(rule, _STOPPED[rule.code])]
     try:
         with running(f"the rule {rule.code} {rule.name}"):
-            return [_cleaned(finding) for finding in _found(rule, scene, analysis)]
+            # the texts of a foreign rule are made printable on one line
+            return [
+                replace(
+                    finding,
+                    message=visible(finding.message),
+                    element=visible(finding.element),
+                    help=visible(" ".join(finding.help.splitlines())),
+                )
+                for finding in _found(rule, scene, analysis)
+            ]
     # the alarm may go off at any line of the block, including the last one
     except RuleTookTooLong as error:
         _STOPPED[rule.code] = f"{error} for an earlier file, and not run again"
@@ -517,7 +518,7 @@ def _found(rule: Rule, scene: Scene, analysis: Analysis | None) -> list[Finding]
         return [_checked(rule, finding) for finding in rule.check(scene, analysis)]
     except (KeyboardInterrupt, RuleTookTooLong):
         raise
-    except MissingDependency as error:
+    except errors.MissingDependency as error:
         return [find_rule(error.code).finding(str(error), element=rule.name)]
     # rules may be foreign code, which may even call sys.exit
     except BaseException as error:
@@ -532,16 +533,6 @@ def _failure(rule: Rule, reason: str, trace: str = "") -> Finding:
         f"rule {rule.code} {rule.name} failed: {reason}",
         element=rule.name,
         evidence={"rule": rule.code, "traceback": trace},
-    )
-
-
-def _cleaned(finding: Finding) -> Finding:
-    """Return a finding of a foreign rule with each text made printable on one line."""
-    return replace(
-        finding,
-        message=visible(finding.message),
-        element=visible(finding.element),
-        help=visible(" ".join(finding.help.splitlines())),
     )
 
 
@@ -578,7 +569,6 @@ def known_codes(texts: Iterable[str], said_by: str, where: str = "") -> tuple[st
     stated = [text.strip() for text in texts]
     if not stated:
         return ()
-    from mbplugin.linter.rule import rules, rules_about
 
     codes = {rule.name: rule.code for rule in rules()}
     chosen = tuple(codes.get(text.lower(), text.upper()) for text in stated)
@@ -597,23 +587,21 @@ def known_codes(texts: Iterable[str], said_by: str, where: str = "") -> tuple[st
             remedy = (
                 f"did you mean {' or '.join(map(repr, close))}?" if close else "mbplugin rule lists the rules"
             )
-            raise BadUsage(f"{said_by} names {text!r}, which no rule has", where=where, remedy=remedy)
+            raise errors.BadUsage(f"{said_by} names {text!r}, which no rule has", where=where, remedy=remedy)
     return chosen
 
 
-def rule_code(text: str, said_by: str, where: str) -> str:
-    """Return the code of a rule given by code or name.
+def rule_code(text: str, where: str) -> str:
+    """Return the code of a rule that a waiver names by code or name.
 
     Raises
     ------
     BadUsage
         There is no such rule.
     """
-    from mbplugin.linter.rule import find_rule
-
     try:
         return find_rule(text.strip()).code
-    except UnknownName as error:
-        raise BadUsage(
-            f"{said_by} names {text!r}, which no rule is called", where=where, remedy=error.remedy
+    except errors.UnknownName as error:
+        raise errors.BadUsage(
+            f"the waiver names {text!r}, which no rule is called", where=where, remedy=error.remedy
         ) from None

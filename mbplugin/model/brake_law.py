@@ -115,7 +115,7 @@ class Units:
 
     @property
     def is_si(self) -> bool:
-        """Whether these are the SI units, so that nothing is converted."""
+        """True if these are the SI units, so that nothing is converted."""
         return self == SI
 
     def shown(self, unit: str) -> tuple[float, str]:

@@ -457,7 +457,16 @@ def brake_in_si(mech: Mechanism, brake: BrakeLike) -> brake_law.Brake:
         require_table("brake", brake, _KEYS, 50)
         brake = brake_law.Brake(**brake)
     require_kind("brake", brake, brake_law.Brake, _KEYS)
-    return _in_si(brake, _braked_pair(mech, brake.joint))
+    pair = _braked_pair(mech, brake.joint)
+    slides = pair.kind.free[0][0] == "t"
+    numbers: dict[str, Any] = {
+        part.name: getattr(brake, part.name) for part in fields(brake_law.Brake) if part.metadata
+    }
+    for key, value in numbers.items():
+        if isinstance(value, str):
+            what = f"the brake of {pair.name!r} has {key}"
+            numbers[key] = brake_law.SI.value(value, brake_law.dimension_of(key, slides), what)
+    return replace(brake, **numbers)
 
 
 def _read(mech: Mechanism, brake: BrakeLike) -> JointBrake:
@@ -477,18 +486,6 @@ def _read(mech: Mechanism, brake: BrakeLike) -> JointBrake:
             remedy="state torque in its [[brake]]",
         )
     return _filled(pair, brake)
-
-
-def _in_si(brake: brake_law.Brake, pair: Pair) -> brake_law.Brake:
-    slides = pair.kind.free[0][0] == "t"
-    numbers: dict[str, Any] = {
-        part.name: getattr(brake, part.name) for part in fields(brake_law.Brake) if part.metadata
-    }
-    for key, value in numbers.items():
-        if isinstance(value, str):
-            what = f"the brake of {pair.name!r} has {key}"
-            numbers[key] = brake_law.SI.value(value, brake_law.dimension_of(key, slides), what)
-    return replace(brake, **numbers)
 
 
 def _braked_pair(mech: Mechanism, joint: str) -> Pair:

@@ -714,7 +714,7 @@ def replaced_payloads(payloads: Sequence[Payload]) -> tuple[str, ...]:
     if not payloads:
         return ()
     names = listed([f"{one.mass:g} kg at {one.body}" for one in payloads])
-    return (f"the stated payload takes the place of the scene's: {names}",)
+    return (f"the stated payload replaces the scene's: {names}",)
 
 
 def _payload(mech: Mechanism, payload: PayloadLike) -> Payload:
@@ -754,7 +754,11 @@ def read_misfit(labels: tuple[RowLabel, ...], misfit: Mapping[str, float], what:
                 expected="CONSTRAINT.COMPONENT",
                 remedy=suggestion(name, list(index)),
             )
-        gaps[index[name]] = _finite(f"the {what} {name!r}", value)
+        gaps[index[name]] = float(value)
+        if not abs(gaps[index[name]]) <= LARGEST:
+            raise BadNumber(
+                f"the {what} {name!r} is {value!r}", expected=f"a finite number up to {LARGEST:g}"
+            )
     return gaps
 
 
@@ -799,10 +803,3 @@ def _array(value: Any) -> Array:
         return np.array(value, dtype=float)
     except (TypeError, ValueError):
         return np.zeros(0)
-
-
-def _finite(what: str, value: Any) -> float:
-    number = float(value)
-    if not abs(number) <= LARGEST:
-        raise BadNumber(f"{what} is {value!r}", expected=f"a finite number up to {LARGEST:g}")
-    return number

@@ -579,16 +579,13 @@ def rules_are_announced() -> bool:
 
     Importing ``importlib.metadata`` takes longer than checking that no distribution mentions the group.
     """
-    if not _has_other_finders() and not any(map(_may_announce, sys.path)):
+    # other finders may find distributions elsewhere than in the folders of the search path
+    others = any(hasattr(one, "find_distributions") and one is not PathFinder for one in sys.meta_path)
+    if not others and not any(map(_may_announce, sys.path)):
         return False
     from importlib.metadata import entry_points
 
     return bool(entry_points(group=RULE_GROUP))
-
-
-def _has_other_finders() -> bool:
-    """Return True if distributions may be elsewhere than in the folders of the search path."""
-    return any(hasattr(one, "find_distributions") and one is not PathFinder for one in sys.meta_path)
 
 
 def _may_announce(entry: str) -> bool:

@@ -287,8 +287,6 @@ def loaded(source: FileOrClient, *, base: Base | None = None, **options: Any) ->
         scene: Scene = import_module(_CLIENTS).read_client(client, base=base)
         return scene
     if isinstance(source, str | os.PathLike):
-        from mbplugin.readers import load
-
         return load(source, base=base, **options)
     if library_model(source) is not None:
         return read_library_model(source, base)

@@ -403,6 +403,21 @@ def _checked(vertices: Array, faces: NDArray[np.int64]) -> Triangles:
     return vertices, faces
 
 
+def hull_triangles(points: Array) -> Array | None:
+    """Return the outward triangles (m, 3, 3) of the convex hull of ``points`` (n, 3); None if they are coplanar."""
+    from scipy.spatial import ConvexHull, QhullError
+
+    try:
+        hull = ConvexHull(points)
+    except (QhullError, ValueError):
+        return None
+    corners = points[hull.simplices]
+    normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    inward = np.einsum("ij,ij->i", normal, hull.equations[:, :3]) < 0
+    corners[inward] = corners[inward][:, ::-1]
+    return np.asarray(corners)
+
+
 # Mesh files that models name: their location, and their content.
 
 
@@ -514,7 +529,9 @@ def check_content(kind: str, data: bytes) -> None:
         elif kind in ("obj", "stl"):
             _check_words(kind, data)
         elif kind == "off":
-            _check_counts(_off_counts(data), data)
+            lines = (line.partition(b"#")[0].strip() for line in data[:_HEADER].splitlines())
+            words = b" ".join(filter(None, lines)).split()
+            _check_counts(words[1:3], data)
             _check_words(kind, data)
         elif kind in ("gltf", "glb"):
             _check_gltf(_gltf_json(data) if kind == "glb" else data)
@@ -534,12 +551,6 @@ def _check_words(kind: str, data: bytes) -> None:
     parts = _PART[kind].finditer(data) if kind in _PART else iter(())
     if sum(1 for _ in islice(parts, _MOST_PARTS + 1)) > _MOST_PARTS:
         raise UnusableMesh(f"has more than {_MOST_PARTS} parts")
-
-
-def _off_counts(data: bytes) -> list[bytes]:
-    lines = (line.partition(b"#")[0].strip() for line in data[:_HEADER].splitlines())
-    words = b" ".join(filter(None, lines)).split()
-    return words[1:3]
 
 
 def _gltf_json(data: bytes) -> bytes:

@@ -58,7 +58,7 @@ class _Leaf(NamedTuple):
 
     @property
     def sentence(self) -> bool:
-        """Whether the value is an entry of a list of texts, which is matched by its text, not its position."""
+        """True if the value is an entry of a list of texts, which is matched by its text, not its position."""
         return self.where in (self.old, self.new) and self.where != ""
 
 
@@ -120,14 +120,18 @@ def _leaves(old: Any, new: Any, key: str, where: str) -> Iterator[_Leaf]:
     elif _both(list, old, new):
         entries = [[] if one is _ABSENT else one for one in (old, new)]
         for place, first, second in _matched(*entries):
-            inner = place if isinstance(first, str) or isinstance(second, str) else _joined(where, place)
+            inner = (
+                place
+                if isinstance(first, str) or isinstance(second, str)
+                else ", ".join(filter(None, (where, place)))
+            )
             yield from _leaves(first, second, f"{key}[]", inner)
     else:
         yield _Leaf(key, where, _outside(old), _outside(new))
 
 
 def _both(kind: type, *values: Any) -> bool:
-    """Whether all values are of a type or absent, and at least one is present."""
+    """Return True if all values are of a type or absent, and at least one is present."""
     return any(isinstance(one, kind) for one in values) and all(
         one is _ABSENT or isinstance(one, kind) for one in values
     )
@@ -138,10 +142,6 @@ def _outside(value: Any) -> Any:
     if isinstance(value, list):
         return "a list"
     return "an object" if isinstance(value, dict) else value
-
-
-def _joined(*places: str) -> str:
-    return ", ".join(filter(None, places))
 
 
 def _matched(old: list[Any], new: list[Any]) -> Iterator[tuple[str, Any, Any]]:
@@ -374,7 +374,7 @@ class Comparison:
 
     @property
     def differs(self) -> bool:
-        """Whether any value differs; differing inputs do not count."""
+        """True if any value differs; differing inputs do not count."""
         return bool(self.changes)
 
     @property

@@ -19,7 +19,7 @@ from urllib.parse import quote
 
 from mbplugin.errors import BadUsage, MbPluginError
 from mbplugin.files import read_bounded
-from mbplugin.linter.rule import LONGEST, Finding, FindingFix, Rule, TextRange, rules
+from mbplugin.linter.rule import LONGEST, Finding, FindingFix, TextRange, rules
 from mbplugin.phrases import counted, shortened, visible
 from mbplugin.processes.git import Repository, open_repository
 from mbplugin.report import findings_summary, plain, runs_summary, shown
@@ -58,7 +58,17 @@ def sarif_document(reports: Sequence[Report]) -> Object:
         "name": "mbplugin",
         "semanticVersion": __version__,
         "shortDescription": {"text": SUMMARY},
-        "rules": [_rule(rule) for rule in known],
+        "rules": [
+            {
+                "id": rule.code,
+                "name": "".join(word.capitalize() for word in rule.name.split("-")),
+                "shortDescription": {"text": rule.summary},
+                "fullDescription": {"text": rule.summary},
+                "help": {"text": rule.documentation, "markdown": rule.documentation},
+                "defaultConfiguration": {"level": rule.severity, "enabled": not rule.opt_in},
+            }
+            for rule in known
+        ],
     }
     run = {
         "tool": {"driver": driver},
@@ -73,17 +83,6 @@ def sarif_document(reports: Sequence[Report]) -> Object:
         "results": results,
     }
     return {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
-
-
-def _rule(rule: Rule) -> Object:
-    return {
-        "id": rule.code,
-        "name": "".join(word.capitalize() for word in rule.name.split("-")),
-        "shortDescription": {"text": rule.summary},
-        "fullDescription": {"text": rule.summary},
-        "help": {"text": rule.documentation, "markdown": rule.documentation},
-        "defaultConfiguration": {"level": rule.severity, "enabled": not rule.opt_in},
-    }
 
 
 def _result(report: Report, finding: Finding, index: Mapping[str, int]) -> Object:
@@ -357,7 +356,7 @@ def _counts(found: ModelDiff) -> str:
 
 
 def _bounded(parts: Iterable[list[str]], room: int) -> Iterator[str]:
-    """Yield the lines of tables until the room is used, then how many rows are left out."""
+    """Yield the lines of tables until the space is used up, then the number of rows left out."""
     left_out = 0
     for lines in parts:
         if left_out:

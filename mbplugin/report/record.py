@@ -583,7 +583,7 @@ TERMS: tuple[Term, ...] = (
     ),
     _term(
         "must be flexible",
-        "Said of a body whose stiffness decides reactions that rigid bodies leave undetermined; the other bodies may"
+        "A body whose stiffness decides reactions that rigid bodies leave undetermined; the other bodies may"
         " stay rigid.",
         "bodies that must be flexible",
         "may stay rigid",
@@ -591,8 +591,8 @@ TERMS: tuple[Term, ...] = (
     ),
     _term(
         "misfit",
-        "What a closing joint is off its place by manufacture or rounding, in m or rad. In a redundant loop it causes"
-        " loads.",
+        "The deviation of a closing joint from its place, due to manufacture or rounding, in m or rad. In a redundant"
+        " loop it causes loads.",
         "misfits",
     ),
     _term(
@@ -620,14 +620,14 @@ TERMS: tuple[Term, ...] = (
     _term("coupling", "A linear relation of joint rates, such as a gear or a mimic joint.", "couplings"),
     _term(
         "Pfaffian",
-        "A constraint on velocities that is none on positions: a rolling wheel, a knife edge. The others are"
+        "A constraint on velocities that does not constrain positions: a rolling wheel, a knife edge. The others are"
         " holonomic.",
         "nonholonomic",
         "holonomic",
     ),
     _term(
         "pose",
-        "The places of all bodies, given by the joint coordinates q.",
+        "The positions and orientations of all bodies, given by the joint coordinates q.",
         "poses",
     ),
     _term(

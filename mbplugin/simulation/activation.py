@@ -99,7 +99,13 @@ class Activation:
             if change.kind == RELEASE:
                 events += self._release(state, change.names)
             elif change.kind == BRAKE:
-                events += self._close_brakes(state, change.names)
+                closing = [brake for _, brake in self.model.brakes if brake.joint in change.names]
+                for brake in closing:
+                    self.model.close_brake(brake)
+                events += [
+                    passing(state.t, "brake", brake.joint, state.qd, f"the brake of {brake.joint} grips")
+                    for brake in closing
+                ]
             else:
                 events += close_locks(self, stepper, state, change.names)
             if self.outcome:
@@ -120,16 +126,6 @@ class Activation:
         """Choose independent rows again at a state; the rows in force stay the same."""
         self.choose(state)
         self._settle(stepper, state)
-
-    def _close_brakes(self, state: State, pairs: tuple[str, ...]) -> list[Event]:
-        """Engage brakes; return the events."""
-        closing = [brake for _, brake in self.model.brakes if brake.joint in pairs]
-        for brake in closing:
-            self.model.close_brake(brake)
-        return [
-            passing(state.t, "brake", brake.joint, state.qd, f"the brake of {brake.joint} grips")
-            for brake in closing
-        ]
 
     def _release(self, state: State, names: tuple[str, ...]) -> list[Event]:
         """Release locks or drives; rates stay continuous, forces jump. Return the events."""
@@ -193,7 +189,10 @@ class Activation:
         else:
             self.choose(state)
         self._settle(stepper, state)
-        self._new_segment()
+        labels = self.model.table.labels
+        names = tuple(dict.fromkeys(labels[i][0] for i in self.active() if i >= self.model.table.persistent))
+        if names != self.segments[-1]:
+            self.segments.append(names)
 
     def _solve_stick_slip(self, stepper: Stepper, state: State, at_zero: int) -> None:
         """Decide stick or slip of the resistances, with constraints and locks in force."""
@@ -272,7 +271,10 @@ class Activation:
     def _settle(self, stepper: Stepper, state: State) -> None:
         """Project the state, fill its accelerations, and set thresholds and event functions."""
         stepper.settle(self.kernel_state, state)
-        self._trust()
+        self.reselect_below = (
+            friction.trusted_share(self.row_independence) if self.row_independence > _SINGULAR else 0.0
+        )
+        self.kernel_state.row_independence[2] = min(_UNSAFE, self.reselect_below)
         self._watch(state)
 
     def _watch(self, state: State) -> None:
@@ -282,12 +284,6 @@ class Activation:
             *(self.sticking, self.carrying, self._drift, functions),
         )
         self.event_functions = functions[:count]
-
-    def _new_segment(self) -> None:
-        labels = self.model.table.labels
-        names = tuple(dict.fromkeys(labels[i][0] for i in self.active() if i >= self.model.table.persistent))
-        if names != self.segments[-1]:
-            self.segments.append(names)
 
     def reselect(self, stepper: Stepper, state: State) -> list[Event]:
         """Choose rows again if the present ones have become weak and others are clearly stronger; return the events.
@@ -309,12 +305,6 @@ class Activation:
             self._watch(state)
             self.reselect_below = reselect_below
         return []
-
-    def _trust(self) -> None:
-        self.reselect_below = (
-            friction.trusted_share(self.row_independence) if self.row_independence > _SINGULAR else 0.0
-        )
-        self.kernel_state.row_independence[2] = min(_UNSAFE, self.reselect_below)
 
     def configure(self, state: State) -> None:
         """Evaluate the kinematics of the model at a state."""

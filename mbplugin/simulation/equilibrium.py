@@ -492,7 +492,13 @@ class Statics:
         """Return forces and small motions at a closed pose q (nq,)."""
         equations = self._equations(q)
         rows = minimum_norm(equations)
-        self._require_regular(rows.C, equations)
+        sizes = np.linalg.svd(rows.C * equations.column_scale, compute_uv=False)
+        if len(sizes) and sizes[-1] < _SINGULAR * sizes[0]:
+            raise BadUsage(
+                f"{self.closure.mech.name!r} comes to a singular pose, where motions branch, before it rests",
+                expected="a start on the branch that is meant",
+                remedy="state another pose (--q, q)",
+            )
         independent = pivoted_coordinates(equations, rows)
         H = partition(rows, independent).H
         slopes = np.zeros((len(independent), len(independent)))
@@ -513,21 +519,6 @@ class Statics:
             weight * self.closure.length,
             self.closure.units,
         )
-
-    def _require_regular(self, C: Array, equations: Equations) -> None:
-        """Require that independent rows C (r, nv) keep their rank at this pose.
-
-        Raises
-        ------
-        BadUsage
-        """
-        sizes = np.linalg.svd(C * equations.column_scale, compute_uv=False)
-        if len(sizes) and sizes[-1] < _SINGULAR * sizes[0]:
-            raise BadUsage(
-                f"{self.closure.mech.name!r} comes to a singular pose, where motions branch, before it rests",
-                expected="a start on the branch that is meant",
-                remedy="state another pose (--q, q)",
-            )
 
     def moved(self, q: Array, step: Array, independent: AnyArray) -> Array:
         """Return the closed pose after a step (nv,) from q (nq,), exact in the rates ``independent`` (k,)."""

@@ -126,11 +126,6 @@ class Runner:
                 return "stopped"
         return "completed"
 
-    def _budget_spent(self) -> bool:
-        """Return True if a budget is used up; ``failure`` then says which."""
-        self.failure = self.budget.spent(self.record.count, len(self.record.events), self.state.t)
-        return bool(self.failure)
-
     def _keep(self) -> None:
         self.record.add(self.state, self.activation.segment)
         self.passage.note()
@@ -156,7 +151,8 @@ class Runner:
     def _advance_to(self, end: float, progress: Progress | None) -> str:
         """Take steps to a scheduled instant; return the outcome if the motion ends, or an empty string."""
         while self.state.t < end - 1e-13 * (1.0 + end):
-            if self._budget_spent():
+            self.failure = self.budget.spent(self.record.count, len(self.record.events), self.state.t)
+            if self.failure:
                 return "budget_spent"
             if outcome := self._advance_a_chunk(end):
                 return outcome

@@ -14,23 +14,9 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from mbplugin.dynamics import formulations
 from mbplugin.dynamics.absolute import absolute_equations
 from mbplugin.dynamics.explicit_closure import Closing, closing_conditions as conditions_of
-from mbplugin.dynamics.formulations import (
-    ADMISSIBLE,
-    Equations,
-    Independent,
-    Partition,
-    Row,
-    as_they_are,
-    eliminate,
-    inverse_diagonal,
-    motion_in,
-    partition,
-    pivoted_coordinates,
-    solve,
-    tangents,
-)
 from mbplugin.dynamics.tree_model import joint_equations
 from mbplugin.errors import BadUsage, UnknownName, suggestion
 from mbplugin.joint_reactions import Model, closed_state
@@ -109,7 +95,7 @@ class Variants:
 
 def elimination_variants(
     model: Model,
-    sets: Iterable[Sequence[Row]] | None = None,
+    sets: Iterable[Sequence[formulations.Row]] | None = None,
     q: JointValues = None,
     qd: JointValues = None,
     *,
@@ -183,7 +169,7 @@ def admissible_sets(Z: Array, count: int = 100, seed: int = 0) -> tuple[tuple[in
         All sets are tried if there are at most ``count``; else up to ``count`` different ones are drawn.
     """
     p = Z.shape[1]
-    carrying = np.flatnonzero(np.linalg.norm(Z, axis=1) > ADMISSIBLE)
+    carrying = np.flatnonzero(np.linalg.norm(Z, axis=1) > formulations.ADMISSIBLE)
     if comb(len(carrying), p) <= count:
         return tuple(s for s in itertools.combinations(carrying.tolist(), p) if _regular(Z, s))
     rng = np.random.default_rng(seed)
@@ -199,7 +185,7 @@ def admissible_sets(Z: Array, count: int = 100, seed: int = 0) -> tuple[tuple[in
 
 def _regular(Z: Array, rows: Sequence[int]) -> bool:
     """Return True if some rows of Z (m, p) form a regular matrix."""
-    return not rows or float(np.linalg.svd(Z[list(rows)], compute_uv=False)[-1]) > ADMISSIBLE
+    return not rows or float(np.linalg.svd(Z[list(rows)], compute_uv=False)[-1]) > formulations.ADMISSIBLE
 
 
 def _greedy(Z: Array, order: AnyArray) -> tuple[int, ...]:
@@ -222,7 +208,9 @@ def matrix_order(system: System) -> AnyArray:
     return np.argsort(~holonomic, kind="stable")
 
 
-def _read(system: System, order: AnyArray, sets: Iterable[Sequence[Row]]) -> list[tuple[int, ...]]:
+def _read(
+    system: System, order: AnyArray, sets: Iterable[Sequence[formulations.Row]]
+) -> list[tuple[int, ...]]:
     """Return stated sets as positions in an order (m,) of rows."""
     labels = [system.labels[k] for k in order]
     p = system.degree_of_redundancy
@@ -249,7 +237,7 @@ def _read(system: System, order: AnyArray, sets: Iterable[Sequence[Row]]) -> lis
     return chosen
 
 
-def _row_index(labels: list[RowLabel], row: Row) -> int:
+def _row_index(labels: list[RowLabel], row: formulations.Row) -> int:
     if isinstance(row, int | np.integer) and not isinstance(row, bool):
         if not 1 <= row <= len(labels):
             raise BadUsage(f"there is no row {row}", expected=f"1 to {len(labels)}")
@@ -264,9 +252,13 @@ def _row_index(labels: list[RowLabel], row: Row) -> int:
     return labels.index(label)
 
 
-def _variant(system: System, equations: Equations, order: AnyArray, rows: tuple[int, ...]) -> Variant:
+def _variant(
+    system: System, equations: formulations.Equations, order: AnyArray, rows: tuple[int, ...]
+) -> Variant:
     """Return the motion with some rows dropped (wojtyra2013 (11)); order (m,) as of :func:`matrix_order`."""
-    solution = solve(equations, "kkt", "eliminate", dropped=order[list(rows)].tolist() if rows else ())
+    solution = formulations.solve(
+        equations, "kkt", "eliminate", dropped=order[list(rows)].tolist() if rows else ()
+    )
     accelerations = np.zeros((len(system.mech.bodies), 6))
     accelerations[:, list(system.columns)] = solution.v_dot.reshape(-1, len(system.columns))
     multipliers = solution.multipliers[order]
@@ -331,7 +323,7 @@ def pair_forces(
     return dict(zip(equations.labels, forces.tolist(), strict=True))
 
 
-def in_plane(equations: Equations) -> Equations:
+def in_plane(equations: formulations.Equations) -> formulations.Equations:
     """Return the equations of a planar view without the rows across the plane, on which motion in it has no effect."""
     kept = np.flatnonzero(np.linalg.norm(equations.scaled_C, axis=1) > _ACROSS)
     dropped = len(equations.C) - len(kept)
@@ -346,7 +338,7 @@ def in_plane(equations: Equations) -> Equations:
     )
 
 
-def forces_of(equations: Equations, B: Array | None = None, scheme: Scheme = "37") -> Array:
+def forces_of(equations: formulations.Equations, B: Array | None = None, scheme: Scheme = "37") -> Array:
     """Return the forces f (m,) with Bᵀf = M v̇ − F, N and N·m.
 
     Parameters
@@ -374,21 +366,23 @@ def forces_of(equations: Equations, B: Array | None = None, scheme: Scheme = "37
             remedy="use mbplugin.reactions, which says what is unique and what compliance makes of the rest",
         )
     B = equations.C if B is None else B
-    constraints = as_they_are(equations)
-    parts = partition(constraints, pivoted_coordinates(equations, constraints))
+    constraints = formulations.as_they_are(equations)
+    parts = formulations.partition(constraints, formulations.pivoted_coordinates(equations, constraints))
     if scheme == "35":
         return from_masses(equations, B, parts)
-    needed = equations.M @ motion_in(equations, constraints, parts).v_dot - equations.F
+    needed = equations.M @ formulations.motion_in(equations, constraints, parts).v_dot - equations.F
     return from_projection(equations, B, parts, needed) if scheme == "37" else from_balance(B, parts, needed)
 
 
-def from_masses(equations: Equations, B: Array, parts: Partition) -> Array:
+def from_masses(equations: formulations.Equations, B: Array, parts: formulations.Partition) -> Array:
     """Return f (m,) with B (m, n) as f = (B M⁻¹Bᵀ)⁻¹ B([0; ξ] − M⁻¹F) (blajer1994 (35))."""
     solved = equations.solve_M(np.column_stack((equations.F, B.T)))
     return np.asarray(np.linalg.solve(B @ solved[:, 1:], B @ (parts.xi - solved[:, 0])))
 
 
-def from_projection(equations: Equations, B: Array, parts: Partition, needed: Array) -> Array:
+def from_projection(
+    equations: formulations.Equations, B: Array, parts: formulations.Partition, needed: Array
+) -> Array:
     """Return f (m,), the upper part of [f; 0] = (T M)⁻ᵀ(M v̇ − F) with T M = [B; D M] (blajer1994 (37)).
 
     B (m, n) is the distribution matrix, ``needed`` (n,) is M v̇ − F.
@@ -397,7 +391,7 @@ def from_projection(equations: Equations, B: Array, parts: Partition, needed: Ar
     return np.asarray(np.linalg.solve(TM.T, needed)[: len(B)])
 
 
-def from_balance(B: Array, parts: Partition, needed: Array) -> Array:
+def from_balance(B: Array, parts: formulations.Partition, needed: Array) -> Array:
     """Return f (m,) from the equations Bᵀf = M v̇ − F of the dependent coordinates (blajer1994 (38)).
 
     B (m, n) is the distribution matrix, ``needed`` (n,) is M v̇ − F.
@@ -428,26 +422,28 @@ def projective_criterion(model: ModelSource, q: JointValues = None) -> dict[str,
     equations = joint_equations(
         state.mech, state.q, np.zeros(len(state.mech.qd_names)), tolerance=state.tolerance
     )
-    values = cos_squared(equations, eliminate(equations))
+    values = cos_squared(equations, formulations.eliminate(equations))
     return dict(zip(state.mech.qd_names, values.tolist(), strict=True))
 
 
-def cos_squared(equations: Equations, constraints: Independent) -> Array:
+def cos_squared(equations: formulations.Equations, constraints: formulations.Independent) -> Array:
     """Return cos²αᵢ = kᵢᵀ M_d⁻¹ kᵢ / (M⁻¹)ᵢᵢ of all coordinates, (n,) (blajer1994 (23a)).
 
     kᵢ is column i of D = Hᵀ, and M_d = D M Dᵀ; the result does not depend on the choice of H.
     """
-    return np.asarray((tangents(equations, constraints) ** 2).sum(axis=0))
+    return np.asarray((formulations.tangents(equations, constraints) ** 2).sum(axis=0))
 
 
-def complementary_cos_squared(equations: Equations, constraints: Independent) -> Array:
+def complementary_cos_squared(
+    equations: formulations.Equations, constraints: formulations.Independent
+) -> Array:
     """Return cos²βᵢ = kᵢᵀ M_c⁻¹ kᵢ / (M⁻¹)ᵢᵢ of all coordinates, (n,) (blajer1994 (23b)).
 
     kᵢ is column i of C M⁻¹, and M_c = C M⁻¹Cᵀ. It equals 1 − (23a), but is computed differently.
     """
     effect = equations.solve_M(constraints.C.T)
     along = np.linalg.solve(constraints.C @ effect, effect.T)
-    return np.asarray(np.einsum("ir,ri->i", effect, along) / inverse_diagonal(equations))
+    return np.asarray(np.einsum("ir,ri->i", effect, along) / formulations.inverse_diagonal(equations))
 
 
 # Explicit closing conditions of a model: inverse kinematics of its loops (blajer1993 (5)–(7)).

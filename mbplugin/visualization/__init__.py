@@ -17,7 +17,7 @@ from mbplugin.errors import BadNumber, BadUsage
 from mbplugin.model import BodyPoses, Mechanism, Pair, Scene, as_scene, forward
 from mbplugin.model.spatial import Array, Pose, align_z, quaternion_from_rotation
 from mbplugin.report.picture import PALETTE, ArrowLengths, DrawnArrow, Picture, bodies as shapes, drawn_arrows
-from mbplugin.report.picture.bodies import BodyDrawing, JointGlyph, Mesh, glyph_mesh, merged, moved
+from mbplugin.report.picture.bodies import JointGlyph, Mesh, glyph_mesh, merged, moved
 from mbplugin.simulation.trajectory.resampling import drawn
 
 if TYPE_CHECKING:
@@ -134,7 +134,8 @@ def robot_surfaces(seen: Picture) -> Iterator[Surface]:
     """Yield the bodies, then the glyphs of the joints, merged per body and colour, then the rods."""
     for index, body in enumerate(seen.bodies, start=-1):
         if body.parts:
-            yield Surface(_body_key(body, seen.radius), body.mesh, index)
+            wide = float(np.ptp(body.mesh.vertices, axis=0).max()) > _FLOOR * seen.radius
+            yield Surface("floor" if wide and body.verdict == "ground" else body.verdict, body.mesh, index)
     joined: dict[tuple[int, str], list[Mesh]] = {}
     for joint in seen.joints:
         key = (seen.mechanism.body_index[joint.body], joint.verdict)
@@ -145,12 +146,6 @@ def robot_surfaces(seen: Picture) -> Iterator[Surface]:
     for (body_index, verdict), meshes in joined.items():
         yield Surface(verdict, merged(meshes), body_index)
     yield from (_rod(seen, joint) for joint in seen.joints if joint.end_W is not None)
-
-
-def _body_key(body: BodyDrawing, radius: float) -> str:
-    """Return the palette key of a body in a picture of a given radius, m."""
-    wide = float(np.ptp(body.mesh.vertices, axis=0).max()) > _FLOOR * radius
-    return "floor" if wide and body.verdict == "ground" else body.verdict
 
 
 def _rod(seen: Picture, joint: JointGlyph) -> Surface:

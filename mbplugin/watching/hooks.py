@@ -186,7 +186,10 @@ def _tell(follower: Follower, name: str, values: dict[str, Any]) -> None:
     elif name == "applyExternalTorque":
         body, link, torque, frame = (values[key] for key in _ARGUMENTS[name])
         follower.pushed(body, link, torque, None, frame)
-    elif name.startswith("setJointMotorControl") and values.get("controlMode") == _torque_control():
+    elif (
+        name.startswith("setJointMotorControl")
+        and values.get("controlMode") == sys.modules["pybullet"].TORQUE_CONTROL
+    ):
         body = values["bodyUniqueId"]
         if name == "setJointMotorControl2":
             follower.torque(body, values["jointIndex"], float(values.get("force", 0.0)))
@@ -194,11 +197,6 @@ def _tell(follower: Follower, name: str, values: dict[str, Any]) -> None:
             joints, forces = values["jointIndices"], values.get("forces", ())
             for joint, force in zip(joints, forces, strict=False):
                 follower.torque(body, joint, float(np.ravel(force)[0]))
-
-
-def _torque_control() -> int:
-    bullet: Any = sys.modules["pybullet"]
-    return int(bullet.TORQUE_CONTROL)
 
 
 def _injecting(original: Callable[..., Any], bullet: ModuleType) -> Callable[..., Any]:

@@ -287,15 +287,11 @@ def _rows(s: Structure, reading: Reading, length: float) -> Rows:
     J = (s.moved[b] - s.moved[a]) * (W @ g.S.T)
     for k, coupling in enumerate(s.couplings):
         for term in coupling.terms:
-            J[c + k, _column(s, term.joint, term.freedom)] = term.coefficient
+            names = s.tree.pair_by_name[term.joint].kind.free
+            slice_of = s.tree.tree.joint_of_pair[term.joint].qd
+            J[c + k, int(slice_of.start) + names.index(term.freedom)] = term.coefficient
     turn[c : c + gears] = True
     return Rows(W, a, b, J, turn, engine, c + gears, contact, part, state, normal, friction, slip)
-
-
-def _column(s: Structure, joint: str, freedom: str) -> int:
-    names = s.tree.pair_by_name[joint].kind.free
-    slice_of = s.tree.tree.joint_of_pair[joint].qd
-    return int(slice_of.start) + names.index(freedom)
 
 
 def contact_axes(normal: Array, gravity: Array) -> Array:

@@ -525,17 +525,13 @@ def _mesh(solid: Solid) -> dict[str, str]:
     if solid.file:
         found["file"] = solid.file
     elif solid.vertices is not None:
-        found["vertex"] = _short(solid.vertices)
+        # in single precision, like MuJoCo's
+        found["vertex"] = " ".join(f"{x:.7g}" for x in (solid.vertices + 0.0).ravel().tolist())
         if solid.faces is not None:
             found["face"] = " ".join(map(str, solid.faces.ravel().tolist()))
     if solid.vertices is not None and solid.faces is not None and _volume(solid) < _LEAST_VOLUME:
         found["inertia"] = "shell"
     return found
-
-
-def _short(vertices: np.ndarray) -> str:
-    """Return vertices (n, 3) as text in single precision, like MuJoCo's."""
-    return " ".join(f"{x:.7g}" for x in (vertices + 0.0).ravel().tolist())
 
 
 def _volume(solid: Solid) -> float:

@@ -50,7 +50,12 @@ def urdf_text(scene: Scene) -> Written:
     """
     mech = scene.mechanism
     _require_tree(mech)
-    frames = _link_frames(mech)
+    # X_LN of the URDF frame N of each link, which is the frame of its joint on the link's side
+    frames = {
+        joint.outer: joint.pair.X_AP if joint.reversed else joint.pair.X_BS
+        for joint in mech.tree.joints
+        if joint.pair is not None
+    }
     writing = _Writing(scene, frames, solids_of(scene, "urdf"))
     root = element(None, "robot", {"name": mech.name})
     if any(WORLD in (joint.inner, joint.outer) for joint in mech.tree.joints if joint.pair is not None):
@@ -97,15 +102,6 @@ def _require_tree(mech: Mechanism) -> None:
             expected=f"closures of the types {', '.join(LOOP_JOINTS)}",
             remedy="write the model as a scene",
         )
-
-
-def _link_frames(mech: Mechanism) -> dict[str, Pose]:
-    """Return X_LN of the URDF frame N of each link, which is the frame of its joint on the link's side."""
-    found = {}
-    for joint in mech.tree.joints:
-        if joint.pair is not None:
-            found[joint.outer] = joint.pair.X_AP if joint.reversed else joint.pair.X_BS
-    return found
 
 
 def _link(root: Element, body: Body, X_LN: Pose, solids: Sequence[Solid]) -> None:

@@ -73,18 +73,13 @@ def usd_text(scene: Scene) -> Written:
             f"UsdPhysics has no joint such as {lost[0].name!r} (screw)",
             remedy="write the model as a scene or as MJCF",
         )
-    bodies, pairs = _prim_names(scene)
+    # prim names are identifiers
+    bodies = _identifiers([body.name for body in mech.bodies], {_JOINTS, _GROUND, WORLD})
+    pairs = _identifiers([pair.name for pair in mech.pairs], set())
     writing = _Writing(scene, bodies, pairs, _solids(scene))
     text = "".join(line + "\n" for line in writing.lines())
     renamed = (pairs, bodies)
     return Written("usd", text, tuple(writing.held), tuple(writing.losses), renamed=renamed)
-
-
-def _prim_names(scene: Scene) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the prim names of all bodies and of all pairs; prim names are identifiers."""
-    mech = scene.mechanism
-    bodies = _identifiers([body.name for body in mech.bodies], {_JOINTS, _GROUND, WORLD})
-    return bodies, _identifiers([pair.name for pair in mech.pairs], set())
 
 
 def _identifiers(names: list[str], taken: set[str]) -> dict[str, str]:

@@ -255,7 +255,7 @@ def test_eta_and_xi_are_derivatives_of_g_along_the_time() -> None:
     driver = mb.Driver("motor", "crank2", value=0.3, rate=0.7, acceleration=2.0)
     mech = replace(mech, drivers=(driver,))
     closing = closing_conditions(mech, q, ["crank", "crank2"])
-    assert [one.driver.name for one in closing.led] == ["motor"]
+    assert [one.driver.name for one in closing.driven] == ["motor"]
     crank, h, t = closing.independent.index("crank"), 1e-5, 0.2
     led = 1 - crank
 

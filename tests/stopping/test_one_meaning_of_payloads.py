@@ -55,7 +55,7 @@ def test_stated_payloads_replace_those_of_the_scene(command: Callable[..., Any])
     other, silent = command(heavy)
     assert np.allclose(np.array(got), np.array(expected), rtol=1e-12, equal_nan=True)
     assert not np.allclose(np.array(got), np.array(other), rtol=1e-6, equal_nan=True)
-    sentence = f"the stated payload takes the place of the scene's: 3 kg at {heavy.payloads[0].body}"
+    sentence = f"the stated payload replaces the scene's: 3 kg at {heavy.payloads[0].body}"
     assert sentence in notes
     assert sentence not in silent
 

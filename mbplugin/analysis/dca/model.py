@@ -179,7 +179,15 @@ class DcaModel:
         label, _, ground = root
         supports, scaled = None, None
         if self._is_large(root):
-            supports, size = self._supports(root, tolerance)
+            _, bodies, pairs = root
+            supports, size = ground_supports(
+                [self.joint_scaled[name] for name in pairs],
+                bodies,
+                [self.joint_scaled[node.joint] for node in self.tree.nodes_of(root)],
+                self.poses.p_WC / self.length,
+                self.columns,
+                tolerance,
+            )
             rank, relative = supports.rank, supports.sizes
         else:
             scaled = self._scaled_root(root)
@@ -231,17 +239,6 @@ class DcaModel:
         rows = sum(len(self.joint[name].components) for name in ground)
         held = sum(len(self.joint[node.joint].components) for node in self.tree.nodes_of(root))
         return rows * (len(bodies) * len(self.columns) - held) > ranks.LARGEST_DENSE
-
-    def _supports(self, root: Part, tolerance: float) -> tuple[Supports, Array]:
-        _, bodies, ground = root
-        return ground_supports(
-            [self.joint_scaled[name] for name in ground],
-            bodies,
-            [self.joint_scaled[node.joint] for node in self.tree.nodes_of(root)],
-            self.poses.p_WC / self.length,
-            self.columns,
-            tolerance,
-        )
 
     def _scaled_root(self, root: Part) -> ScaledRoot:
         """Return the dimensionless root of G of an assembly, with unit inertias."""

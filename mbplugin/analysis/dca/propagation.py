@@ -26,7 +26,7 @@ from mbplugin.phrases import listed
 
 #: Preconditions in the order of the checks, with the sentences printed in the trace.
 PRECONDITIONS = {
-    "tolerance": "the tolerance can be told from rounding in G",
+    "tolerance": "the tolerance is above the rounding in G",
     "holonomic": "all constraints are holonomic",
     "pairs only": "nothing but ideal pairs constrains the mechanism",
     "ground connection": "every loop closes through the ground",
@@ -144,26 +144,21 @@ def inner_closures(mech: Mechanism, joints: Sequence[Joint], *, refuse: bool) ->
         if groups.join(a, b):
             edges.append((a, b, joint.name))
         elif refuse:
-            raise _internal_loop(
-                mech, (*_path(adjacency(range(len(mech.bodies)), edges), a, b), joint.name), a, b
+            loop = (*_path(adjacency(range(len(mech.bodies)), edges), a, b), joint.name)
+            if len(loop) == 2:
+                bodies = f"{mech.bodies[a].name!r} and {mech.bodies[b].name!r}"
+                what = f"pairs {_listed(loop)} are a multi-joint connection between the bodies {bodies}"
+            else:
+                what = f"pairs {_listed(loop)} form a loop that does not pass through the ground"
+            raise DcaNotApplicable(
+                "ground connection",
+                what,
+                "use method dca-extended, or method qr (or svd, nullspace), which take loops anywhere",
+                loop,
             )
         else:
             closures.append(joint.name)
     return tuple(closures)
-
-
-def _internal_loop(mech: Mechanism, loop: tuple[str, ...], a: int, b: int) -> DcaNotApplicable:
-    if len(loop) == 2:
-        bodies = f"{mech.bodies[a].name!r} and {mech.bodies[b].name!r}"
-        what = f"pairs {_listed(loop)} are a multi-joint connection between the bodies {bodies}"
-    else:
-        what = f"pairs {_listed(loop)} form a loop that does not pass through the ground"
-    return DcaNotApplicable(
-        "ground connection",
-        what,
-        "use method dca-extended, or method qr (or svd, nullspace), which take loops anywhere",
-        loop,
-    )
 
 
 def _path(neighbours: dict[int, list[tuple[int, str]]], start: int, end: int) -> tuple[str, ...]:
@@ -187,7 +182,7 @@ def singular_pose(joints: tuple[str, ...], here: int, generic: int) -> DcaNotApp
         "nonsingular pose",
         f"the pose is singular: G of ground joints {_listed(joints)} has rank {here} here and "
         f"{generic} at poses around it",
-        f"choose another pose, or {_QR}, which answer for this one",
+        f"choose another pose, or {_QR}, which work at singular poses",
         joints,
     )
 

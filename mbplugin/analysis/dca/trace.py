@@ -172,7 +172,7 @@ def _steps_6_to_8(result: DcaResult) -> Iterator[str]:
         yield from _upwards(result, decided)
     yield from more(result.propagation.executions)
     yield from title("Step 8. Repeat until nothing new is found")
-    yield from text(f"Step 6 gave something {counted(result.propagation.executions, 'time', 'times')}.")
+    yield from text(f"Step 6 decided something {counted(result.propagation.executions, 'time', 'times')}.")
 
 
 def _balance(result: DcaResult, decision: Decision) -> str:

@@ -107,8 +107,8 @@ def _knows_numba() -> bool:
         return True
     last, next_one = (f"{_KNOWN[0]}.{_KNOWN[1] + n}" for n in range(2))
     say(
-        f"numba {numba.__version__} is newer than {last}, the last one that is known: it compiles in its own way, "
-        f"which takes a minute in each process; install numba<{next_one}"
+        f"numba {numba.__version__} is newer than {last}, the latest supported version: kernels are compiled without "
+        f"the cache, which takes a minute in each process; install numba<{next_one}"
     )
     return False
 

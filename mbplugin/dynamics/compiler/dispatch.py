@@ -23,14 +23,7 @@ from numba.core.runtime.nrt import rtsys
 from numba.core.serialize import dumps as _dumps
 from numba.core.types import unliteral
 
-from mbplugin.dynamics.compiler.pipeline import (
-    EntryLibrary,
-    EntryPipeline,
-    KernelLibrary,
-    KernelPipeline,
-    Origin,
-    register_kernel,
-)
+from mbplugin.dynamics.compiler import pipeline
 from mbplugin.files import file_objection, say
 from mbplugin.processes.foreign import without_collections
 from mbplugin.processes.supervised import safe_point
@@ -57,7 +50,7 @@ class Kernel(CPUDispatcher):
 
     def __init__(self, function: Callable[..., Any], options: dict[str, Any], folder: Path | None) -> None:
         without_wrappers = {**options, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-        super().__init__(function, targetoptions=without_wrappers, pipeline_class=KernelPipeline)
+        super().__init__(function, targetoptions=without_wrappers, pipeline_class=pipeline.KernelPipeline)
         self._entry: Any = None
         self._entry_options, self._folder = {**options, "no_cfunc_wrapper": True}, folder
         _keep(self, function, KernelForm(), folder)
@@ -90,7 +83,7 @@ class Kernel(CPUDispatcher):
 
 def entry_of(function: Callable[..., Any], options: dict[str, Any], folder: Path | None) -> Any:
     """Return a function that is compiled with all kernels below it, with its machine code cached in a folder."""
-    made = CPUDispatcher(function, targetoptions=options, pipeline_class=EntryPipeline)
+    made = CPUDispatcher(function, targetoptions=options, pipeline_class=pipeline.EntryPipeline)
     _keep(made, function, EntryForm(), folder)
     return made
 
@@ -212,7 +205,7 @@ class _CodeFile:
             content = file.read()
         start = len(_MAGIC) + _DIGEST
         if content[: len(_MAGIC)] != _MAGIC or len(content) < start:
-            raise DamagedFile("it is cut, or no such file")
+            raise DamagedFile("it is truncated, or not such a file")
         body = content[start:]
         if content[len(_MAGIC) : start] != self._digest(body):
             raise DamagedFile("its checksum does not fit")
@@ -281,7 +274,7 @@ class EntryForm:
         name, code, names, description, environment, signature, reload_init, environments = kept
         for function in reload_init:
             function()
-        library = EntryLibrary.of_machine_code(context.codegen(), name, code, names)
+        library = pipeline.EntryLibrary.of_machine_code(context.codegen(), name, code, names)
         entry_point = context.get_executable(library, description, environment)
         for one in environments:
             library.codegen.set_env(one.env_name, one)
@@ -314,7 +307,7 @@ class KernelForm:
             It is not a module-level function, or calls a kernel that is not.
         """
         library, description = made.library, made.fndesc
-        called = [one.origin for one in library.called if isinstance(one, KernelLibrary)]
+        called = [one.origin for one in library.called if isinstance(one, pipeline.KernelLibrary)]
         for origin in (library.origin, *called):
             _find(origin)
         description.typemap = description.calltypes = None
@@ -340,7 +333,7 @@ class KernelForm:
         for function in reload_init:
             function()
         libraries = [one.library for one in below]
-        library = KernelLibrary.of_bitcode(context.codegen(), name, bitcode, libraries)
+        library = pipeline.KernelLibrary.of_bitcode(context.codegen(), name, bitcode, libraries)
         library.origin = origin
         environment = Environment.from_fndesc(description)
         return compile_result(
@@ -348,7 +341,7 @@ class KernelForm:
             target_context=context,
             library=library,
             environment=environment,
-            entry_point=register_kernel(context, library, description, environment),
+            entry_point=pipeline.register_kernel(context, library, description, environment),
             fndesc=description,
             signature=signature,
             objectmode=False,
@@ -357,7 +350,7 @@ class KernelForm:
         )
 
 
-def _find(origin: Origin) -> Any:
+def _find(origin: pipeline.Origin) -> Any:
     """Return the kernel of a given origin."""
     try:
         found = reduce(getattr, origin.name.split("."), importlib.import_module(origin.module))
@@ -368,7 +361,7 @@ def _find(origin: Origin) -> Any:
     return found
 
 
-def _compiled(origin: Origin) -> Any:
+def _compiled(origin: pipeline.Origin) -> Any:
     """Return a kernel of a given origin, translated for its argument types."""
     kernel = _find(origin)
     kernel.compile(origin.args)

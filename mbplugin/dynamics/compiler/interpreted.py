@@ -57,7 +57,11 @@ def interpreted(function: Callable[..., Any], signature: Any = None) -> Callable
             # another kernel calls: its arguments are prepared already
             return function(*args, **named)
         if signature is not None:
-            _require_types(function.__name__, signature.args, args)
+            if len(signature.args) != len(args):
+                raise TypeError(f"{function.__name__} takes {len(signature.args)} arguments, not {len(args)}")
+            for kind, value in zip(signature.args, args, strict=True):
+                if isinstance(kind, types.Array) and not _is_array(kind, value):
+                    raise TypeError(f"{function.__name__} takes {kind}, not {value!r}")
         _calls.inside = True
         try:
             with np.errstate(all="ignore"):
@@ -106,15 +110,6 @@ def _attribute(name: str) -> property:
         record[name] = value
 
     return property(itemgetter(name), put)
-
-
-def _require_types(name: str, kinds: Sequence[Any], args: Sequence[Any]) -> None:
-    """Raise TypeError if the arguments of a function are not of the compiler's types."""
-    if len(kinds) != len(args):
-        raise TypeError(f"{name} takes {len(kinds)} arguments, not {len(args)}")
-    for kind, value in zip(kinds, args, strict=True):
-        if isinstance(kind, types.Array) and not _is_array(kind, value):
-            raise TypeError(f"{name} takes {kind}, not {value!r}")
 
 
 def _is_array(kind: Any, value: Any) -> bool:

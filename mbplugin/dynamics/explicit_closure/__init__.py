@@ -146,12 +146,12 @@ class Closing:
 
     @property
     def explicit(self) -> bool:
-        """Whether every step has a closed form."""
+        """True if every step has a closed form."""
         return not any(isinstance(step, NewtonStep) for step in self.steps)
 
     @property
     def may_be_explicit(self) -> bool:
-        """Whether every loop may have a closed form for some choice of independent coordinates."""
+        """True if every loop may have a closed form for some choice of independent coordinates."""
         return not any(isinstance(step, NewtonStep) and step.spatial for step in self.steps)
 
     @cached_property
@@ -181,9 +181,9 @@ class Closing:
         return tuple(step.branch for step in self.steps)
 
     @cached_property
-    def led(self) -> tuple[Led, ...]:
+    def driven(self) -> tuple[DrivenRate, ...]:
         """Independent rates driven by drivers of the mechanism."""
-        return led_rates(self.layout, set(self.independent_rates.tolist()))
+        return driven_rates(self.layout, set(self.independent_rates.tolist()))
 
     def g(self, q_I: Array, near: Array | None = None, time: float | None = None) -> Array:
         """Return all joint coordinates (nq,) for the independent ones (blajer1993 (5)).
@@ -196,7 +196,7 @@ class Closing:
             The previous pose. Angles are in the turn nearest to it, and Newton iterations start from it;
             the default is the pose that selected the branches.
         time : float, optional
-            s; driven coordinates (``led``) then take the values of their drivers.
+            s; the ``driven`` coordinates then take the values of their drivers.
 
         Raises
         ------
@@ -204,8 +204,8 @@ class Closing:
             The independent coordinates are out of reach.
         """
         own = np.array(q_I, dtype=float)
-        for led in self.led if time is not None else ():
-            own[self.independent_coordinates == led.at] = led.driver.at(time or 0.0)[0]
+        for driven in self.driven if time is not None else ():
+            own[self.independent_coordinates == driven.at] = driven.driver.at(time or 0.0)[0]
         return self._closed(own, near)[: self.layout.nq]
 
     def at(self, q: Array) -> ClosedPose:
@@ -229,18 +229,18 @@ class Closing:
         q̇ = A q̇_I + η, with the columns of A of rates that are not driven.
         """
         rates = np.zeros(self.layout.nv)
-        for led in self.led:
-            rates[led.rate] = led.driver.at(time)[1]
+        for driven in self.driven:
+            rates[driven.rate] = driven.driver.at(time)[1]
         return self.at(q).A @ rates[self.independent_rates]
 
     def xi(self, q: Array, qd: Array, time: float | None = None) -> Array:
         """Return ξ (nv,) at q (nq,) and qd (nv,) with q̈ = A q̈_I + ξ, zero in the independent rows (blajer1993 (7)).
 
-        With a ``time`` (s), it includes the accelerations of driven rates (``led``), whose columns of A are left out.
+        With a ``time`` (s), it includes the accelerations of the ``driven`` rates, whose columns of A are left out.
         """
         here, own = self.at(q), np.zeros(self.layout.nv)
-        for led in self.led if time is not None else ():
-            own[led.rate] = led.driver.at(time or 0.0)[2]
+        for driven in self.driven if time is not None else ():
+            own[driven.rate] = driven.driver.at(time or 0.0)[2]
         return here.A @ own[self.independent_rates] + here.xi(qd)
 
     def margin(self, q: Array) -> float:
@@ -432,7 +432,7 @@ class ClosedPose:
 
 
 @dataclass(frozen=True)
-class Led:
+class DrivenRate:
     """A driven rate.
 
     Parameters
@@ -446,9 +446,9 @@ class Led:
     at: int
 
 
-def led_rates(layout: Layout, among: Collection[int]) -> tuple[Led, ...]:
+def driven_rates(layout: Layout, among: Collection[int]) -> tuple[DrivenRate, ...]:
     """Return the driven rates ``among`` those given; drivers of cut pairs have no rate in the tree."""
-    found: dict[int, Led] = {}
+    found: dict[int, DrivenRate] = {}
     for driver in layout.mech.drivers:
         if driver.joint not in layout.places or layout.is_cut(driver.joint):
             continue
@@ -457,7 +457,7 @@ def led_rates(layout: Layout, among: Collection[int]) -> tuple[Led, ...]:
         for freedom in driver.freedoms or free:
             k = free.index(freedom)
             if rate + k in among:
-                found[rate + k] = Led(driver, rate + k, at + k)
+                found[rate + k] = DrivenRate(driver, rate + k, at + k)
     return tuple(found.values())
 
 
@@ -490,8 +490,8 @@ def orders(
     if not plain or not mobile.shape[1]:
         return
     motion = mobile[plain].T
-    led, left = _taken_out(motion, [plain.index(rate) for rate in prescribed if rate in plain])
-    for front, rest in ((led, left), ([], motion)) if led else (([], motion),):
+    first, left = _taken_out(motion, [plain.index(rate) for rate in prescribed if rate in plain])
+    for front, rest in ((first, left), ([], motion)) if first else (([], motion),):
         for behind in _best_first(rest, front):
             yield [plain[k] for k in (*front, *behind)]
 

@@ -344,7 +344,14 @@ def _newton(
     spatial = any(
         isinstance(closing, Pair) and not _may_have_closed_form(peeling, closing) for closing in closings
     )
-    return replace(step, reason=_reason(closings, _not_planar(peeling, closings)), spatial=spatial)
+    mech = peeling.layout.mech
+    not_planar = {
+        closing.name: ring
+        for closing in closings
+        if isinstance(closing, Pair)
+        and isinstance(ring := peeling.ring(newton.fundamental_cycle(mech, closing)), str)
+    }
+    return replace(step, reason=_reason(closings, not_planar), spatial=spatial)
 
 
 def _spin(layout: newton.Layout, unknown: set[int]) -> str:
@@ -367,17 +374,6 @@ def newton_step(
     return newton.NewtonStep(peeling.layout, rows, tuple(sorted(unknown)), tuple(sorted(known)), "", False)
 
 
-def _not_planar(peeling: _Peeling, closings: newton.Closings) -> dict[str, str]:
-    """Return the reason why each non-planar loop is not planar, by its closing pair."""
-    mech = peeling.layout.mech
-    return {
-        closing.name: ring
-        for closing in closings
-        if isinstance(closing, Pair)
-        and isinstance(ring := peeling.ring(newton.fundamental_cycle(mech, closing)), str)
-    }
-
-
 def _may_have_closed_form(peeling: _Peeling, closing: Pair) -> bool:
     """Return True if other independent joints might give a loop a closed form."""
     if isinstance(peeling.ring(newton.fundamental_cycle(peeling.layout.mech, closing)), Ring):
@@ -390,4 +386,4 @@ def _reason(closings: newton.Closings, spatial: dict[str, str]) -> str:
     for name, why in spatial.items():
         return f"The loop through {name!r} has no closed form: {why}."
     listed = ", ".join(repr(closing.name) for closing in closings)
-    return f"The loops through {listed} hang together, and no dyad comes off alone."
+    return f"The loops through {listed} are coupled, and no dyad can be solved by itself."

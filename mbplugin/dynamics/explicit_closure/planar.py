@@ -61,14 +61,20 @@ def planar_ring(layout: newton.Layout, cycle: newton.Cycle, poses: BodyPoses) ->
     """Return a loop as a planar ring, or the reason why it is not one."""
     way = newton.once_round(layout.mech, cycle)
     if way is None:
-        return "its way round passes a free body, or a body twice"
+        return "its path passes through a free body, or through a body twice"
     normal = _normal(layout, way, poses)
     if isinstance(normal, str):
         return normal
     axes, K = _walk(layout, way, poses, normal)
     if isinstance(axes, str):
         return axes
-    return _in_plane(axes, K, normal, any(_slides_across(pair) for pair, _ in way))
+    # these may let their bodies slide across the plane, so that there is no gap
+    return _in_plane(
+        axes,
+        K,
+        normal,
+        any(pair.type in ("cylindrical", "point-on-line", "point-on-plane") for pair, _ in way),
+    )
 
 
 def _normal(layout: newton.Layout, way: list[tuple[Pair, bool]], poses: BodyPoses) -> Array | str:
@@ -82,18 +88,13 @@ def _normal(layout: newton.Layout, way: list[tuple[Pair, bool]], poses: BodyPose
             axes.append((pair.name, X.R[:, 2]))
         X = X @ _at_zero(layout, pair, forward, poses) @ (pair.X_SB if forward else pair.X_AP.inverse())
     if not axes:
-        return "it has no hinge that tells its plane"
+        return "it has no hinge that defines its plane"
     name, first = axes[0]
     for other, axis in axes[1:]:
         if (angle := float(np.linalg.norm(cross(first, axis)))) > ROUNDING:
             return f"the axes of {name!r} and {other!r} are not parallel (sine of the angle {angle:.2g})"
     total = np.sum([axis * np.sign(axis @ first) for _, axis in axes], axis=0)
     return np.asarray(total / np.linalg.norm(total))
-
-
-def _slides_across(pair: Pair) -> bool:
-    """Return True if a pair may let its bodies slide across the plane, so that there is no gap."""
-    return pair.type in ("cylindrical", "point-on-line", "point-on-plane")
 
 
 def _at_zero(layout: newton.Layout, pair: Pair, forward: bool, poses: BodyPoses) -> Pose:
@@ -120,13 +121,16 @@ def _walk(
         own = _axes(layout, pair, X_P, normal)
         if isinstance(own, str):
             return own, X
-        out += own if forward else [_backwards(axis) for axis in reversed(own)]
+        out += (
+            own
+            if forward
+            else [
+                _Axis(axis.name, axis.turns, -axis.direction, axis.point, axis.at, axis.rate)
+                for axis in reversed(own)
+            ]
+        )
         X = X @ across @ (pair.X_SB if forward else pair.X_AP.inverse())
     return out, X
-
-
-def _backwards(axis: _Axis) -> _Axis:
-    return _Axis(axis.name, axis.turns, -axis.direction, axis.point, axis.at, axis.rate)
 
 
 def _axes(layout: newton.Layout, pair: Pair, X: Pose, normal: Array) -> list[_Axis] | str:

@@ -208,13 +208,13 @@ class SpatialRing:
 
     @cached_property
     def is_spherical(self) -> bool:
-        """Whether it consists only of hinges whose axes all meet in one point."""
+        """True if it consists only of hinges whose axes all meet in one point."""
         hinges = [joint.screw for joint in self.joints if joint.screw.turns]
         return len(hinges) == len(self.joints) > 2 and meeting(hinges, self.size) is not None
 
     @property
     def may_have_closed_form(self) -> bool:
-        """Whether some choice of known joints may give a closed form."""
+        """True if some choice of known joints may give a closed form."""
         return self.closing is not None or self.is_spherical
 
     @property
@@ -241,10 +241,10 @@ def spatial_ring(layout: Layout, cycle: Cycle, poses: BodyPoses) -> SpatialRing 
     """Return a loop as a spatial chain, or the reason why it is not one."""
     way = once_round(layout.mech, cycle)
     if way is None:
-        return "its way round passes a free body, or a body twice"
+        return "its path passes through a free body, or through a body twice"
     points = [k for k, (pair, _) in enumerate(way) if pair.type in POINT]
     if len(points) > 1:
-        return "it has several pairs that hold a point alone"
+        return "it has several pairs that fix only a point"
     way = way[points[0] + 1 :] + way[: points[0] + 1] if points else way
     chain = way[:-1] if points else way
     for pair, _ in chain:
@@ -356,7 +356,7 @@ class SpatialStep:
         solved = _solve(self.kind, self.ring, self.unknown, self.branches, y)
         if solved is None or solved[1]:
             raise CannotClose(
-                f"the joints {', '.join(map(repr, self.joints))} cannot close their loop: it does not reach so far",
+                f"the joints {', '.join(map(repr, self.joints))} cannot close their loop: they do not reach that far",
                 remedy=WITHIN_REACH,
             )
         out = np.array(y)

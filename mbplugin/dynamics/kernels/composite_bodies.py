@@ -280,13 +280,14 @@ def _apply_load(body: Records, load: Records, power: Array) -> None:
     force = (load.force[0], load.force[1], load.force[2])
     torque = (load.torque[0], load.torque[1], load.torque[2])
     if load.turns:
-        force, torque = _turned(body, force), _turned(body, torque)
+        force, torque = turned(body, force), turned(body, torque)
     apply_wrench(body, p, force, torque)
     power[1] += dot(force, point_velocity(body, p)) + dot(torque, (body.v[3], body.v[4], body.v[5]))
 
 
 @kernel
-def _turned(body: Records, a: Vector) -> Vector:
+def turned(body: Records, a: Array | Vector) -> Vector:
+    """Return a vector ``a`` (3,) in a composite body's frame in world axes."""
     return (
         body.R[0, 0] * a[0] + body.R[0, 1] * a[1] + body.R[0, 2] * a[2],
         body.R[1, 0] * a[0] + body.R[1, 1] * a[1] + body.R[1, 2] * a[2],

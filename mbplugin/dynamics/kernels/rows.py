@@ -19,6 +19,7 @@ from mbplugin.dynamics.kernels.composite_bodies import (
     plus,
     point_position,
     point_velocity,
+    turned,
 )
 from mbplugin.errors import BadUsage
 from mbplugin.model.mechanism import (
@@ -323,12 +324,12 @@ def touch_ground(body: Records, row: Records) -> None:
 @kernel
 def _knife_edge(body: Records, row: Records) -> None:
     w = (body.v[3], body.v[4], body.v[5])
-    e = _turned(body, row.vectors[1])
+    e = turned(body, row.vectors[1])
     p = point_position(body, row.vectors[0])
     arm = minus(p, (body.c[0], body.c[1], body.c[2]))
     row.gamma = -dot(cross(w, e), point_velocity(body, p)) - dot(e, cross(w, cross(w, arm)))
     row.phi = 0.0
-    _rolling_enter(body, row, e, arm)
+    _rolling_enter(row, e, arm)
 
 
 @kernel
@@ -336,7 +337,7 @@ def _rolling(body: Records, row: Records) -> None:
     """Fill a row at the lowest point of a wheel's circle, which moves along the rim as the wheel rolls."""
     w = (body.v[3], body.v[4], body.v[5])
     n = (row.vectors[2, 0], row.vectors[2, 1], row.vectors[2, 2])
-    axis = _turned(body, row.vectors[1])
+    axis = turned(body, row.vectors[1])
     axis_dot = cross(w, axis)
     center = point_position(body, row.vectors[0])
     along, along_dot = dot(n, axis), dot(n, axis_dot)
@@ -360,7 +361,7 @@ def _rolling(body: Records, row: Records) -> None:
     row.gamma = -dot(e_dot, point_velocity(body, contact)) - dot(e, bias)
     plane = (row.vectors[3, 0], row.vectors[3, 1], row.vectors[3, 2])
     row.phi = dot(n, minus(contact, plane)) if row.kind == NORMAL else 0.0
-    _rolling_enter(body, row, e, minus(contact, (body.c[0], body.c[1], body.c[2])))
+    _rolling_enter(row, e, minus(contact, (body.c[0], body.c[1], body.c[2])))
 
 
 @kernel
@@ -373,17 +374,7 @@ def _unit(a: Vector, a_dot: Vector) -> tuple[Vector, Vector]:
 
 
 @kernel
-def _turned(body: Records, a: Array) -> Vector:
-    """Return a vector ``a`` (3,) in a composite body's frame in world axes."""
-    return (
-        body.R[0, 0] * a[0] + body.R[0, 1] * a[1] + body.R[0, 2] * a[2],
-        body.R[1, 0] * a[0] + body.R[1, 1] * a[1] + body.R[1, 2] * a[2],
-        body.R[2, 0] * a[0] + body.R[2, 1] * a[1] + body.R[2, 2] * a[2],
-    )
-
-
-@kernel
-def _rolling_enter(body: Records, row: Records, e: Vector, arm: Vector) -> None:
+def _rolling_enter(row: Records, e: Vector, arm: Vector) -> None:
     moment = cross(arm, e)
     for i in range(3):
         row.on_a[i], row.on_a[3 + i] = 0.0, 0.0
@@ -528,7 +519,8 @@ def row_table(
     for constraint in mech.constraints():
         if constraint.name not in joints:
             _add(build, constraint)
-    for name, rate in _rates_across(mech, columns):
+    roots = [joint.qd.start for joint in mech.tree.joints if joint.pair is None]
+    for name, rate in [(mech.qd_names[s + i], s + i) for s in roots for i in range(6) if i not in columns]:
         build.place("plane", name, build.row(RATE, rate=rate, coordinate=-1))
     persistent = len(build.rows)
     for lock in locks:
@@ -619,12 +611,6 @@ def _add_pfaffian(build: _Builder, pfaffian: KnifeEdge | Rolling) -> None:
             holonomic=component in pfaffian.holonomic,
         )
         build.place(pfaffian.name, component, record)
-
-
-def _rates_across(mech: Mechanism, columns: tuple[int, ...]) -> list[tuple[str, int]]:
-    """Return the out-of-plane rates of free roots as (name, index)."""
-    roots = [joint.qd.start for joint in mech.tree.joints if joint.pair is None]
-    return [(mech.qd_names[s + i], s + i) for s in roots for i in range(6) if i not in columns]
 
 
 def row_units(table: RowTable, length: float) -> Array:

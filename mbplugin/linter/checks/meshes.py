@@ -19,7 +19,7 @@ from mbplugin.errors import UnreadableFile
 from mbplugin.files import cache_root, note_dependency, read_bounded, version_of
 from mbplugin.model import LARGEST, Array, Request, Shape
 from mbplugin.phrases import dataclass
-from mbplugin.readers.meshes import UnusableMesh, mesh_extent, mesh_file, read_triangles
+from mbplugin.readers.meshes import UnusableMesh, hull_triangles, mesh_extent, mesh_file, read_triangles
 from mbplugin.readers.paths import looked_up
 
 #: Environment variable that disables the cache, for this process and its child processes.
@@ -302,7 +302,7 @@ def mesh_solid(vertices: Array, faces: NDArray[np.int64]) -> MeshSolid | None:
         if found is not None:
             return MeshSolid(*found, lower, upper)
     # unique, because STL repeats a vertex in every triangle
-    hull = _hull_triangles(np.unique(used - middle, axis=0))
+    hull = hull_triangles(np.unique(used - middle, axis=0))
     found = None if hull is None else _integrals(hull, middle)
     return None if found is None else MeshSolid(*found, lower, upper)
 
@@ -346,18 +346,3 @@ def _integrals(corners: Array, origin: Array) -> tuple[float, Array, Array] | No
     center = (six @ total) / (24.0 * volume)
     second = sum((p * six[:, None]).T @ p for p in (a, b, c, total)) / 120.0
     return volume, origin + center, np.asarray(second - volume * np.outer(center, center))
-
-
-def _hull_triangles(points: Array) -> Array | None:
-    """Return the outward triangles (m, 3, 3) of the convex hull of ``points`` (n, 3); None if they are coplanar."""
-    from scipy.spatial import ConvexHull, QhullError
-
-    try:
-        hull = ConvexHull(points)
-    except (QhullError, ValueError):
-        return None
-    corners = points[hull.simplices]
-    normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-    inward = np.einsum("ij,ij->i", normal, hull.equations[:, :3]) < 0
-    corners[inward] = corners[inward][:, ::-1]
-    return np.asarray(corners)

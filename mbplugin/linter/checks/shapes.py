@@ -16,7 +16,7 @@ from mbplugin.linter.checks.meshes import Solid, extent_of_file, solid_of
 from mbplugin.linter.checks.snapping import srdf_beside, urdf_documents, written_links
 from mbplugin.linter.rule import body_place
 from mbplugin.model import WORLD, Body, Mechanism, Node, Origin, Scene, Shape, forward, rigid_groups
-from mbplugin.model.spatial import AnyArray, Array, Pose, quaternion_from_rotation
+from mbplugin.model.spatial import AnyArray, Array, quaternion_from_rotation
 from mbplugin.phrases import dataclass, median
 from mbplugin.readers.meshes import UnusableMesh, mesh_file, mesh_path, read_mesh
 
@@ -230,7 +230,9 @@ def _comparison(scene: Scene, body: Body, suspects: Collection[str], whole: floa
     if expected[0] <= 0:
         # the shape is so thin that a moment is lost to rounding
         return None
-    distance, size = _outside(body, solid), float(np.linalg.norm(solid.upper - solid.lower))
+    # from the bounding box to the centre of mass
+    beyond = np.maximum(np.maximum(solid.lower - body.p_LC, body.p_LC - solid.upper), 0.0)
+    distance, size = float(np.linalg.norm(beyond)), float(np.linalg.norm(solid.upper - solid.lower))
     outside = f"{distance:.3g} m outside a shape of {size:.3g} m" if distance > size else ""
     evidence = {
         "principal_moments_kg_m2": stated.tolist(),
@@ -274,7 +276,9 @@ def _beyond(body: Body, scene: Scene) -> str:
         # visual meshes are large and usually not needed, so they come last
         if (solid := solid_of([shape for shape in shapes if shape.role == role], scene.request)) is not None:
             lower, upper = np.minimum(lower, solid.lower), np.maximum(upper, solid.upper)
-            largest = _moments_of_corners(body.mass, upper - lower)
+            # the moments of a box with all mass in its corners
+            x, y, z = np.square((upper - lower) / 2)
+            largest = body.mass * np.array([y + z, x + z, x + y])
             if (np.diag(body.I_C) <= _ABOUT_ORIGIN * largest).all():
                 return ""
     with np.errstate(divide="ignore", over="ignore"):
@@ -286,18 +290,6 @@ def _beyond(body: Body, scene: Scene) -> str:
     if fits:
         return f"{shown}: about its origin?"
     return shown if body.I_C[k, k] > _CORNERS * largest[k] else ""
-
-
-def _moments_of_corners(mass: float, edges: Array) -> Array:
-    """Return the moments (3,) about the axes of a box of ``edges`` (3,) m with all mass in its corners, kg·m²."""
-    x, y, z = np.square(edges / 2)
-    return mass * np.array([y + z, x + z, x + y])
-
-
-def _outside(body: Body, solid: Solid) -> float:
-    """Return the distance of the centre of mass from the bounding box, m."""
-    beyond = np.maximum(np.maximum(solid.lower - body.p_LC, body.p_LC - solid.upper), 0.0)
-    return float(np.linalg.norm(beyond))
 
 
 # Impossible densities, computed from the mass of a link and the volume of its shape.
@@ -454,7 +446,10 @@ def _odd(scene: Scene) -> Iterator[OddMesh]:
     sizes = [(mesh, size) for mesh in shown_meshes(scene) if (size := _size(mesh))]
     if not sizes:
         return
-    known = max(extents(scene).whole, _largest_primitive(scene))
+    # planes have no size
+    shapes = [shape for own in scene.shapes.values() for shape in own if shape.kind != "mesh"]
+    largest = max((max(map(abs, shape.size), default=0.0) for shape in shapes), default=0.0)
+    known = max(extents(scene).whole, largest)
     for mesh, size in sizes:
         others = [other for m, other in sizes if m.shape.mesh != mesh.shape.mesh]
         around = max(known, median(others) if others else 0.0)
@@ -473,12 +468,6 @@ def _size(mesh: ShownMesh) -> float:
     # the diagonal of edges of 1e200 m overflows to infinity, which is too large anyway
     with np.errstate(over="ignore"):
         return float(np.linalg.norm(edges * scale))
-
-
-def _largest_primitive(scene: Scene) -> float:
-    """Return the largest dimension of the primitive shapes, m; planes have no size."""
-    shapes = [shape for own in scene.shapes.values() for shape in own if shape.kind != "mesh"]
-    return max((max(map(abs, shape.size), default=0.0) for shape in shapes), default=0.0)
 
 
 # Links with overlapping collision shapes, for engines with convex collision shapes.
@@ -515,7 +504,8 @@ def overlaps(scene: Scene, q: Array) -> Iterator[Overlap]:
             turn = tuple(quaternion_from_rotation(X_WS.R).tolist())
             solids.append(Solid(kind, shape.size, vertices, tuple(X_WS.p.tolist()), turn))
             owners.append(link)
-            boxes.append(_box(points, X_WS))
+            placed = points @ X_WS.R.T + X_WS.p
+            boxes.append(np.array([placed.min(axis=0), placed.max(axis=0)]))
     passed = _passed_over(scene)
     pairs = [
         (i, j)
@@ -558,12 +548,6 @@ def _hull(points: Array) -> Array | None:
         return np.asarray(points[ConvexHull(points).vertices], dtype=float)
     except (QhullError, ValueError):
         return None
-
-
-def _box(points: Array, X_WS: Pose) -> Array:
-    """Return the lower and upper corner (2, 3) of the bounding box of points (n, 3), m, world axes."""
-    placed = points @ X_WS.R.T + X_WS.p
-    return np.array([placed.min(axis=0), placed.max(axis=0)])
 
 
 def _passed_over(scene: Scene) -> set[frozenset[str]]:

@@ -87,7 +87,7 @@ def made_by_rounding(scene: Scene, analysis: Analysis) -> tuple[tuple[RankedBloc
     return tuple(
         (ranked, meant)
         for ranked, meant in zip(blocks, spectra or (), strict=spectra is not None)
-        if _falls(ranked, meant, analysis.tolerance)
+        if any(meant.relative[k] < value / _FALLS for k, value in suspect_values(ranked, analysis.tolerance))
     )
 
 
@@ -113,10 +113,6 @@ def read_as_meant(scene: Scene, analysis: Analysis) -> tuple[Scene, Array] | Non
         return meant, assemble(meant.mechanism, analysis.q).q
     except MbPluginError:
         return None
-
-
-def _falls(ranked: RankedBlock, meant: Spectrum, tolerance: float) -> bool:
-    return any(meant.relative[k] < value / _FALLS for k, value in suspect_values(ranked, tolerance))
 
 
 def as_meant(scene: Scene, analysis: Analysis, blocks: Sequence[RankedBlock]) -> list[Spectrum] | None:

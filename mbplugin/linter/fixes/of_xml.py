@@ -124,7 +124,7 @@ def removed_mimics(finding: Finding, sources: Sources, scene: Scene | None) -> F
     wanted = str(finding.evidence.get("joint", ""))
     for element, spans, mimic in elements_at(finding, sources, "mimic"):
         attribute = mimic.attribute("joint")
-        owner = _owner(mimic)
+        owner = next((one for one in _around(mimic) if one is not mimic and one.tag in _OWNERS), None)
         if attribute is None or attribute.value.strip() != wanted or "$" in attribute.value:
             continue
         if owner is not None and owner.get("name") == wanted:
@@ -506,11 +506,6 @@ def _around(element: XmlElement) -> Iterator[XmlElement]:
     while inner is not None:
         yield inner
         inner = inner.parent
-
-
-def _owner(element: XmlElement) -> XmlElement | None:
-    """Return the link or joint around an element."""
-    return next((one for one in _around(element) if one is not element and one.tag in _OWNERS), None)
 
 
 def near_name(wrong: str, known: Collection[str]) -> str:

@@ -12,14 +12,7 @@ import numpy as np
 from mbplugin import phrases
 from mbplugin.analysis import Analysis
 from mbplugin.errors import BadUsage, MbPluginError
-from mbplugin.linter.rule import (
-    ELEMENTS,
-    Finding,
-    Rule,
-    Severity,
-    constraint_place,
-    make_finding,
-)
+from mbplugin.linter import rule
 from mbplugin.model import Scene
 from mbplugin.phrases import counted, shortened
 
@@ -35,7 +28,7 @@ _ZERO = 1e-5
 _NORMAL = "cn"
 
 
-class NonUniqueContactForce(Rule):
+class NonUniqueContactForce(rule.Rule):
     """Forces of contacts are not determined by the rigid model.
 
     What it does
@@ -65,9 +58,9 @@ class NonUniqueContactForce(Rule):
     """
 
     code, name = "MB303", "non-unique-contact-force"
-    severity: Severity = "note"
+    severity: rule.Severity = "note"
 
-    def check(self, scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
+    def check(self, scene: Scene, analysis: Analysis | None) -> Iterable[rule.Finding]:
         """Yield at most one finding."""
         if analysis is None or not scene.contacts:
             return
@@ -87,16 +80,16 @@ class NonUniqueContactForce(Rule):
         names = [c.name for c in own]
         ends = [end for c in shown for end in (c[open_in[c.name][0]].lower, c[open_in[c.name][0]].upper)]
         zero = _ZERO * max((abs(end) for end in ends if end is not None), default=0.0)
-        yield make_finding(
+        yield rule.make_finding(
             self,
             self.severity,
             f"the {'normal' if pressing else 'friction'} forces of {counted(len(shown), 'contact')} are not unique in "
             "a rigid model, so a simulator's numbers are arbitrary within bounds: "
             f"{phrases.listed([_interval(c, open_in[c.name][0], zero) for c in shown], _NAMED)}{with_them}",
             element=names[0],
-            origin=constraint_place(scene, names[0]),
+            origin=rule.constraint_place(scene, names[0]),
             evidence={
-                ELEMENTS: names,
+                rule.ELEMENTS: names,
                 "redundant": forces.degree_of_redundancy,
                 "bounds_N": {
                     c.name: {k: [c[k].lower, c[k].upper] for k in open_in[c.name] if c[k].unit == "N"}
@@ -104,11 +97,11 @@ class NonUniqueContactForce(Rule):
                 },
                 "joints": also,
             },
-            help="use the bounds of mbplugin reactions, or model what yields in the legs",
+            help="use the bounds of mbplugin reactions, or model the compliance of the legs",
         )
 
 
-class ContactsCannotHold(Rule):
+class ContactsCannotHold(rule.Rule):
     """Contacts cannot hold what stands on them.
 
     What it does
@@ -135,9 +128,9 @@ class ContactsCannotHold(Rule):
     """
 
     code, name = "MB304", "contacts-cannot-hold"
-    severity: Severity = "warning"
+    severity: rule.Severity = "warning"
 
-    def check(self, scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
+    def check(self, scene: Scene, analysis: Analysis | None) -> Iterable[rule.Finding]:
         """Yield at most one finding."""
         if analysis is None or not scene.contacts:
             return
@@ -145,15 +138,15 @@ class ContactsCannotHold(Rule):
         if error is None:
             return
         names = [contact.name for contact in scene.contacts]
-        yield make_finding(
+        yield rule.make_finding(
             self,
             self.severity,
             error.what
             if error.what.startswith("the contacts")
             else f"the contacts do not hold: {error.what}",
             element=names[0],
-            origin=constraint_place(scene, names[0]),
-            evidence={ELEMENTS: names, "expected": error.expected},
+            origin=rule.constraint_place(scene, names[0]),
+            evidence={rule.ELEMENTS: names, "expected": error.expected},
             help=error.remedy or f"expected: {error.expected}",
         )
 
@@ -179,7 +172,7 @@ def _at_rest(scene: Scene) -> _Standing:
         state = closed_state(scene, None, None, None, None, None)
         if any(one.state != "holds" for one in contact_states(state, scene.contacts)[1]):
             return _Standing()
-        stated = [c for c in scene.contacts if constraint_place(scene, c.name) is not None]
+        stated = [c for c in scene.contacts if rule.constraint_place(scene, c.name) is not None]
         compare_points(scene, state.mech, state.motion.poses, stated)
         still = replace(scene, state=replace(scene.state, qd=np.zeros_like(scene.state.qd)))
         return _Standing(forces=reactions(still, contacts=True, estimate=False))

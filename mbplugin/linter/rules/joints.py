@@ -454,7 +454,8 @@ class ZeroOutsideLimits(Rule):
 
     def check(self, scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
         """Yield one finding per model."""
-        written = _places_of_mb127(scene)
+        elements = ((joint.name, joint.child("limit")) for joint in snapping.written_joints(scene))
+        written = {name: element.origin for name, element in elements if element}
         found = []
         for pair in scene.mechanism.pairs:
             if pair.closure or len(pair.freedoms) != 1:
@@ -472,9 +473,3 @@ class ZeroOutsideLimits(Rule):
             "zero is outside the limits of joints",
             help="set an initial pose in every program that uses the file, or move the joint's origin",
         )
-
-
-def _places_of_mb127(scene: Scene) -> dict[str, Origin]:
-    """Return the locations of the ``<limit>`` of joints in URDFs, by joint name."""
-    elements = ((joint.name, joint.child("limit")) for joint in snapping.written_joints(scene))
-    return {name: element.origin for name, element in elements if element}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -252,15 +252,13 @@ class CoincidingFrames(Rule):
             Instance(joint.body_a, body_place(scene, joint.body_a), f"{joint.body_a!r} and {joint.body_b!r}")
             for joint in missing
         ]
-        toml = "\n\n".join(joint.toml for joint in missing)
-        yield from joined_finding(
+        yield from _with_toml(
             self,
-            self.severity,
+            missing,
             found,
             "frames of bodies that move against each other coincide",
             so="a joint may be missing there",
-            help="if a joint joins them in the robot, state it in a scene file:\n" + toml,
-            evidence={"toml": toml},
+            help="if a joint joins them in the robot, state it in a scene file",
         )
 
 
@@ -307,13 +305,20 @@ class LooseRod(Rule):
             )
             for joint in missing
         ]
-        toml = "\n\n".join(joint.toml for joint in missing)
-        yield from joined_finding(
+        yield from _with_toml(
             self,
-            self.severity,
+            missing,
             found,
             "rods of parallelograms end on links that they are not joined to",
             so="a loop may have been cut there",
-            help="if hinges join them in the robot, state them in a scene file:\n" + toml,
-            evidence={"toml": toml},
+            help="if hinges join them in the robot, state them in a scene file",
         )
+
+
+def _with_toml(
+    rule: Rule, missing: Sequence[MissingJoint], found: list[Instance], message: str, so: str, help: str
+) -> Iterator[Finding]:
+    toml = "\n\n".join(joint.toml for joint in missing)
+    yield from joined_finding(
+        rule, rule.severity, found, message, so=so, help=f"{help}:\n{toml}", evidence={"toml": toml}
+    )

@@ -180,7 +180,11 @@ class DoubledClosure(Rule):
     def check(self, scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
         """Yield one finding per simulator."""
         for simulator in scene.options.targets:
-            found = [*_hinges(scene)] if simulator in TWO_POINTS else []
+            hinges = [pair.name for pair in scene.mechanism.tree.cut if pair.type in _HINGES]
+            found = [
+                Instance(name, constraint_place(scene, name), repr(name))
+                for name in (hinges if simulator in TWO_POINTS else ())
+            ]
             if simulator in ("mujoco", "newton") and format_of(scene) == "mjcf":
                 found += _connects(scene)
             yield from joined_finding(
@@ -192,12 +196,6 @@ class DoubledClosure(Rule):
                 help="find a weaker closure with mbplugin close, or cut the loop at another joint",
                 evidence={"target": simulator},
             )
-
-
-def _hinges(scene: Scene) -> Iterator[Instance]:
-    for pair in scene.mechanism.tree.cut:
-        if pair.type in _HINGES:
-            yield Instance(pair.name, constraint_place(scene, pair.name), repr(pair.name))
 
 
 def _connects(scene: Scene) -> Iterator[Instance]:

@@ -511,8 +511,8 @@ class LockedLoop(Rule):
     Why it matters
     --------------
     A loop of three hinges that a weld closes is a rigid body with three joints drawn on it. No drive moves it, and a
-    simulator answers a motor in it with forces that have no meaning. Most often the file's format had no other word:
-    a fixed joint, or ``<weld>`` in the place of ``<connect>``.
+    motor in it causes meaningless forces in a simulator. Most often the file's format had no other word: a fixed
+    joint, or ``<weld>`` in the place of ``<connect>``.
 
     Example
     -------

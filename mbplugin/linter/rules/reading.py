@@ -319,7 +319,9 @@ def _dangling(document: Document) -> Iterator[Instance]:
     for joint in _driven(root):
         name = joint.get("name") or joint.text
         if name and name not in joints:
-            yield _instance(joint, f"joint {name!r} of <{_owner(joint)}>", name, joints)
+            yield _instance(
+                joint, f"joint {name!r} of <{Node(joint.document, joint.written.parent).tag}>", name, joints
+            )
     for gazebo in root.children("gazebo"):
         name = gazebo.get("reference")
         if name and name not in links | joints:
@@ -337,10 +339,6 @@ def _driven(root: Node) -> Iterator[Node]:
         yield from transmission.children("joint")
     for control in root.children("ros2_control"):
         yield from control.children("joint")
-
-
-def _owner(element: Node) -> str:
-    return Node(element.document, element.written.parent).tag
 
 
 def _instance(element: Node, what: str, name: str, known: set[str]) -> Instance:
@@ -385,7 +383,11 @@ class UndefinedMaterial(Rule):
             used = [
                 m for link in links for visual in link.children("visual") for m in visual.children("material")
             ]
-            defined = {m.get("name") for m in (*used, *document.root.children("material")) if _defines(m)}
+            defined = {
+                m.get("name")
+                for m in (*used, *document.root.children("material"))
+                if any(m.children("color", "texture"))
+            }
             for material in used:
                 name = material.get("name")
                 if name and name not in defined:
@@ -397,10 +399,6 @@ class UndefinedMaterial(Rule):
             "materials that are defined nowhere",
             help="define each material once below <robot>, or correct the name",
         )
-
-
-def _defines(material: Node) -> bool:
-    return any(material.children("color", "texture"))
 
 
 #: Attributes that name a link, a joint or a group, by element.

@@ -49,7 +49,7 @@ class TreeJoint:
 
     @property
     def reversed(self) -> bool:
-        """Whether the tree runs from the pair's successor to its predecessor."""
+        """True if the tree runs from the pair's successor to its predecessor."""
         return self.pair is not None and self.pair.body_b == self.inner
 
 
@@ -115,7 +115,9 @@ def spanning_tree(bodies: Sequence[str], pairs: Sequence[Pair]) -> SpanningTree:
     neighbours = adjacency((WORLD, *bodies), ((*pair.bodies, pair) for pair in chosen))
     order: list[tuple[str, str, Pair | None]] = []
     seen: set[str] = set()
-    for root in (WORLD, *_roots_first(bodies, chosen)):
+    # bodies that are the successor of no pair come first
+    successors = {pair.body_b for pair in chosen}
+    for root in (WORLD, *sorted(bodies, key=lambda name: name in successors)):
         if root in seen:
             continue
         if root != WORLD:
@@ -136,12 +138,6 @@ def _tree_pairs(pairs: Sequence[Pair]) -> list[Pair]:
             if pair.closure is stated_closure and groups.join(*pair.bodies):
                 chosen.append(pair)
     return chosen
-
-
-def _roots_first(bodies: Sequence[str], chosen: Sequence[Pair]) -> list[str]:
-    """Return the bodies, first those that are the successor of no pair."""
-    successors = {pair.body_b for pair in chosen}
-    return sorted(bodies, key=lambda name: name in successors)
 
 
 def _number(
@@ -294,7 +290,7 @@ class Lock:
 
     @property
     def for_good(self) -> bool:
-        """Whether the lock is closed from the start and never opens."""
+        """True if the lock is closed from the start and never opens."""
         return not self.at and self.until is None
 
     @property
@@ -442,7 +438,7 @@ class Body:
 
     @property
     def massless(self) -> bool:
-        """Whether the body has neither mass nor inertia."""
+        """True if the body has neither mass nor inertia."""
         return self.mass == 0.0 and not self.I_C.any()
 
 

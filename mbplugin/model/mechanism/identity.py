@@ -61,7 +61,7 @@ class RowLabel(NamedTuple):
 
     @property
     def of_lock(self) -> bool:
-        """Whether the row belongs to a lock."""
+        """True if the row belongs to a lock."""
         return self.component.endswith(_LOCK)
 
     @property

@@ -178,7 +178,7 @@ class PairType:
 
     @property
     def has_coordinates(self) -> bool:
-        """Whether constrained and free components add up to six, so that the spanning tree can contain the pair."""
+        """True if constrained and free components add up to six, so that the spanning tree can contain the pair."""
         return len(self.constrained) + len(self.free) == len(spatial.COMPONENTS)
 
     def row_kind(self, component: str) -> RowKind:
@@ -335,7 +335,11 @@ class Pair:
             joint axis; the second is x of P by default).
         """
         if type == "universal":
-            turn = _cross_axes(np.array([1.0, 0.0, 0.0]) if axis is None else axis)
+            # x along the old z, y along the axis, made perpendicular
+            second = np.array([1.0, 0.0, 0.0]) if axis is None else axis
+            x = np.array([0.0, 0.0, 1.0])
+            y = spatial.unit(second - (second @ x) * x)
+            turn = np.column_stack((x, y, spatial.cross(x, y)))
         else:
             turn = np.eye(3) if axis is None else spatial.align_z(axis)
         freedoms = tuple(self._along(c[0], turn[:, "xyz".index(c[1])]) for c in PAIR_TYPES[type].free)
@@ -351,14 +355,6 @@ class Pair:
             if cosine < _PARALLEL - 1:
                 return replace(freedom, lower=-freedom.upper, upper=-freedom.lower)
         return Freedom()
-
-
-def _cross_axes(second: spatial.Array) -> spatial.Array:
-    """Return the axes (3, 3) of a universal joint: x along the old z, y along ``second`` (3,) made perpendicular."""
-    x = np.array([0.0, 0.0, 1.0])
-    y = second - (second @ x) * x
-    y = spatial.unit(y)
-    return np.column_stack((x, y, spatial.cross(x, y)))
 
 
 # Prescribed motions of a driver over time: piecewise polynomials through points.

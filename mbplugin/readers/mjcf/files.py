@@ -546,7 +546,9 @@ def _names(elements: Sequence[xml.Element]) -> Mapping[str, set[str]]:
     found["body"].add("world")
     found["default"].add("main")
     for element in elements:
-        tag, parent, name = xml.local_name(element), _around(element), str(element.get("name", ""))
+        outer = element.getparent()
+        parent = "" if outer is None else xml.local_name(outer)
+        tag, name = xml.local_name(element), str(element.get("name", ""))
         if tag == "default":
             found["default"].add(str(element.get("class", "")))
         elif tag in ("mesh", "texture", "hfield") and not name:
@@ -592,8 +594,3 @@ def _with_places(correction: dict[str, Any], found: Sequence[xml.Element], line:
 def _corrected_tag(element: xml.Element) -> str:
     tag = xml.local_name(element)
     return "body" if tag in _LIKE_BODIES else tag
-
-
-def _around(element: xml.Element) -> str:
-    outer = element.getparent()
-    return "" if outer is None else xml.local_name(outer)

@@ -101,16 +101,12 @@ def _read_model(source: SceneSource, index: int, table: ModelTable, request: Req
         massless=request.massless,
     )
     X_WM = source.pose("model", index, table.xyz, table.rpy, "rpy")
-    return table.name or scene.mechanism.name, placed(_with_meshes_beside(scene, file), X_WM)
-
-
-def _with_meshes_beside(scene: Scene, file: str) -> Scene:
-    """Record the file in whose folder the meshes of a model are looked up."""
+    # meshes of a model are looked up beside its file
     shapes = {
         body: tuple(replace(shape, beside=file) if shape.mesh else shape for shape in own)
         for body, own in scene.shapes.items()
     }
-    return replace(scene, shapes=shapes)
+    return table.name or scene.mechanism.name, placed(replace(scene, shapes=shapes), X_WM)
 
 
 def _with_origin(scene: Scene, source: SceneSource, index: int, model: str) -> Scene:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mbplugin.errors import BadScene, MbPluginError
-from mbplugin.model import WORLD, BodyPoses, Driver, Holder, Mechanism, TreeJoint, joint_vector, rate_vector
+from mbplugin.model import WORLD, BodyPoses, Driver, Holder, Mechanism, joint_vector, rate_vector
 from mbplugin.model.brake_law import Limit, Misfit
 from mbplugin.model.mechanism.pair import MotionProfile, Pair, measure, pair_transform
 from mbplugin.model.scene import Defect, LintOptions, Origin, OriginKey, Request, Scene
@@ -425,14 +425,9 @@ def carried_springs(
             f"joint {joint!r} is {mech.pair_by_name[joint].type} in the scene; the spring of its file "
             f"(stiffness {spring.stiffness:g}, rest {spring.rest:g}) has no coordinate and is not read"
         )
-        defects.append(Defect("MB113", joint, message, _retyping(source, tables.pair, joint)))
+        index = next((i for i, table in enumerate(tables.pair) if table.name == joint), 0)
+        defects.append(Defect("MB113", joint, message, source.origin("pair", index, "type")))
     return tuple(found), tuple(defects)
-
-
-def _retyping(source: SceneSource, tables: Sequence[PairTable], joint: str) -> Origin:
-    """Return the location where a joint changes its type."""
-    index = next((i for i, table in enumerate(tables) if table.name == joint), 0)
-    return source.origin("pair", index, "type")
 
 
 # Joint frames computed from the poses of a scene, and contradictions between the two.
@@ -513,7 +508,12 @@ def contradicted_poses(
         inner, outer = (last.mechanism.body_index[name] for name in (joint.inner, joint.outer))
         X_WI = (before if joint.inner in stated else last.poses).of(inner)
         X_IO = X_WI.inverse() @ before.of(outer)
-        rest = _out_of_reach(joint, pair, X_IO, None if moved else last.state.q[joint.q])
+        # the deviation of the stated relative pose from that at q, or at the best q
+        q = None if moved else last.state.q[joint.q]
+        X_AB = X_IO.inverse() if joint.reversed else X_IO
+        X_PS = pair_transform(pair, measure(pair, pair.X_AP.inverse() @ X_AB @ pair.X_BS) if q is None else q)
+        reached = pair.X_AP @ X_PS @ pair.X_SB
+        rest = (reached.inverse() if joint.reversed else reached).inverse() @ X_IO
         far = float(np.linalg.norm(rest.p)) if "xyz" in stated[joint.outer] else 0.0
         turned = float(np.linalg.norm(vector_from_rotation(rest.R))) if "rpy" in stated[joint.outer] else 0.0
         lever = sum(float(np.linalg.norm(X.p)) for X in (X_IO, pair.X_AP, pair.X_BS))
@@ -537,14 +537,6 @@ def _stated_poses(tables: SceneFile, mech: Mechanism) -> Mapping[str, frozenset[
             ]
             found.update(dict.fromkeys(own, frozenset(keys)))
     return {WORLD: frozenset(("xyz", "rpy"))} | {name: keys for name, keys in found.items() if keys}
-
-
-def _out_of_reach(joint: TreeJoint, pair: Pair, X_IO: Pose, q: Array | None) -> Pose:
-    """Return the deviation of the stated relative pose from that at q (c,), or at the best q."""
-    X_AB = X_IO.inverse() if joint.reversed else X_IO
-    X_PS = pair_transform(pair, measure(pair, pair.X_AP.inverse() @ X_AB @ pair.X_BS) if q is None else q)
-    reached = pair.X_AP @ X_PS @ pair.X_SB
-    return (reached.inverse() if joint.reversed else reached).inverse() @ X_IO
 
 
 def _contradiction(

@@ -636,8 +636,8 @@ def _freedoms(element: Element, kind: str, name: str, draft: Draft) -> tuple[Fre
     columns = (
         [_cap(limit, "effort", name, draft)] * count,
         [_cap(limit, "velocity", name, draft)] * count,
-        _per_freedom(dynamics, "damping", count, "0"),
-        _per_freedom(dynamics, "friction", count, "0"),
+        _per_freedom(dynamics, "damping", count),
+        _per_freedom(dynamics, "friction", count),
         *([_cap(limit, cap, name, draft)] * count for cap in ("acceleration", "deceleration", "jerk")),
     )
     return tuple(Freedom(lower, upper, *values) for values in zip(*columns, strict=True))
@@ -663,10 +663,10 @@ def _cap(limit: Element | None, attribute: str, name: str, draft: Draft) -> floa
         return inf
 
 
-def _per_freedom(element: Element | None, attribute: str, count: int, default: str) -> list[float]:
+def _per_freedom(element: Element | None, attribute: str, count: int) -> list[float]:
     text = None if element is None else element.get(attribute)
     if element is None or text is None:
-        return [float(default)] * count
+        return [0.0] * count
     # Drake gives planar joints three dampings; otherwise one number applies to all degrees of freedom
     size = count if len(text.split()) == count else 1
     values = numbers(text, size, where(element), f"{attribute} of <{local_name(element)}>")

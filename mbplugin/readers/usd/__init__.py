@@ -163,16 +163,14 @@ def _note_loops(stage: Stage, mech: Mechanism, joints: Joints) -> None:
         pairs = [pair.name for pair, _ in steps if mech.pair_by_name[pair.name].closure]
         if not pairs or stage.value(prim, "physics:excludeFromArticulation") is True:
             continue
-        ends = [prim.GetPath(), *_targets(prim)]
+        names = ("physics:body0", "physics:body1")
+        ends = [
+            prim.GetPath(),
+            *(path for name in names if (found := prim.GetRelationship(name)) for path in found.GetTargets()),
+        ]
         if any(above in roots for end in ends for above in end.GetPrefixes()):
             message = f"joint {pairs[0]!r} closes a loop inside an articulation: PhysX simulates none that has a loop"
             stage.defects.append(Defect("MB129", pairs[0], message, stage.place(prim)))
-
-
-def _targets(prim: Any) -> list[Any]:
-    """Return the paths of the bodies that a joint connects."""
-    names = ("physics:body0", "physics:body1")
-    return [path for name in names if (found := prim.GetRelationship(name)) for path in found.GetTargets()]
 
 
 def _without_bodies(stage: Stage) -> BrokenModel:
@@ -604,7 +602,10 @@ def _add_steps(
         label = joint.name if one else f"{joint.name}#{k}"
         outer, X_BS = (ends[1], X_outer) if last else (label, Pose.identity())
         if not last:
-            _add_link(label, _between(X_WP, joint.steps[:k], X_PS), place, out)
+            # the link lies after the translations of the steps so far, at the file's pose
+            moved = [c for done in joint.steps[:k] for c in done.free if c[0] == "t"]
+            p = np.array([X_PS.p[i] if f"t{axis}" in moved else 0.0 for i, axis in enumerate("xyz")])
+            _add_link(label, X_WP @ Pose(np.eye(3), p), place, out)
         turn = Pose(step.turn, np.zeros(3))
         freedoms = tuple(extras.apply(joint.stated[c], c) for c in step.free)
         pair = Pair(
@@ -625,10 +626,3 @@ def _add_link(name: str, X_WL: Pose, place: Origin, out: Joints) -> None:
     out.bodies.append(Body(name))
     out.poses[name] = X_WL
     out.origin["body", name, ""] = out.origin["body", name, MADE] = place
-
-
-def _between(X_WP: Pose, done: Sequence[Step], X_PS: Pose) -> Pose:
-    """Return X_WL of the link after the translations in ``done``, at the file's pose."""
-    moved = [c for step in done for c in step.free if c[0] == "t"]
-    p = np.array([X_PS.p[i] if f"t{axis}" in moved else 0.0 for i, axis in enumerate("xyz")])
-    return X_WP @ Pose(np.eye(3), p)

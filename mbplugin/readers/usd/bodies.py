@@ -338,7 +338,11 @@ class Bodies:
     def __init__(self, stage: Stage) -> None:
         self._stage = stage
         api = stage.pxr.UsdPhysics.RigidBodyAPI
-        found = {str(p.GetPath()): p for p in stage.prims if p.HasAPI(api) and self._is_enabled(p)}
+        found = {
+            str(p.GetPath()): p
+            for p in stage.prims
+            if p.HasAPI(api) and self._stage.value(p, "physics:rigidBodyEnabled") is not False
+        }
         self._names = unique_names(found, (WORLD,))
         self.prims = {self._names[path]: prim for path, prim in found.items()}
         self.held = [n for n, prim in self.prims.items() if stage.value(prim, "physics:kinematicEnabled")]
@@ -347,9 +351,6 @@ class Bodies:
         for prim in stage.prims:
             if prim.HasAPI(stage.pxr.UsdPhysics.CollisionAPI) and (owner := self.owner(prim)) != WORLD:
                 self.colliders[owner].append(prim)
-
-    def _is_enabled(self, prim: Any) -> bool:
-        return self._stage.value(prim, "physics:rigidBodyEnabled") is not False
 
     def owner(self, prim: Any) -> str:
         """Return the body of a prim: itself or its nearest ancestor that is a body, else the ground."""

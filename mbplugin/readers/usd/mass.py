@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from mbplugin.errors import BadNumber
 from mbplugin.model import LARGEST, Array, Body, Defect, Pose, rotation_from_quaternion
+from mbplugin.readers.meshes import hull_triangles
 from mbplugin.readers.usd.stage import Stage
 
 #: Default density of UsdPhysics, kg/m³.
@@ -262,17 +263,8 @@ def closed_mesh(points: Array, triangles: NDArray[np.int64]) -> Moments | None:
 
 def hull(points: Array) -> Moments | None:
     """Return the moments of the convex hull of points (n, 3), None if they are coplanar."""
-    from scipy.spatial import ConvexHull, QhullError
-
-    try:
-        found = ConvexHull(points)
-    except (QhullError, ValueError):
-        return None
-    corners = points[found.simplices]
-    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-    inwards = np.einsum("ij,ij->i", normals, found.equations[:, :3]) < 0
-    corners[inwards] = corners[inwards][:, ::-1]
-    return _tetrahedra(corners)
+    corners = hull_triangles(points)
+    return None if corners is None else _tetrahedra(corners)
 
 
 def _tetrahedra(corners: Array) -> Moments:

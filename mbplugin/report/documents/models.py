@@ -10,9 +10,9 @@ from pydantic import Field
 
 from mbplugin.choices import Format, LossKind
 from mbplugin.closing.drift import Closing, Drives, assumptions_of
-from mbplugin.comparison.models.alignment import DifferenceKind, NormalisedKind, StatedKind
+from mbplugin.comparison.models import alignment
 from mbplugin.joint_reactions.values import Mode
-from mbplugin.linter.rule import Severity
+from mbplugin.linter.rule import Rule as LintRule, Severity
 from mbplugin.report.documents.motions import StancePart
 from mbplugin.report.documents.part import (
     Code,
@@ -31,11 +31,9 @@ from mbplugin.report.documents.part import (
 )
 
 if TYPE_CHECKING:
-    from mbplugin.comparison.models.alignment import Difference, ModelDiff
     from mbplugin.comparison.side_by_side import JointWrench, SideBySide
     from mbplugin.constraints.rank import ConstraintMatrix
     from mbplugin.linter import Settings
-    from mbplugin.linter.rule import Rule as LintRule
     from mbplugin.model import Origin, Scene
     from mbplugin.visualization.gui import Viewed
 
@@ -197,7 +195,7 @@ class _Place(Part):
 
 
 class _Difference(Part):
-    kind: DifferenceKind
+    kind: alignment.DifferenceKind
     element_a: str = key("empty where A has no such element")
     element_b: str = key("empty where B has no such element")
     value_a: str
@@ -209,7 +207,7 @@ class _Difference(Part):
     @classmethod
     def of(cls, value: Any = None, **stated: Any) -> dict[str, Any]:
         """Return the JSON object of one difference."""
-        found: Difference = value
+        found: alignment.Difference = value
         places = {name: _place(getattr(found, name)) for name in ("place_a", "place_b")}
         return super().of(value, **places, **stated)
 
@@ -219,13 +217,13 @@ def _place(origin: Origin | None) -> dict[str, Any] | None:
 
 
 class _Normalised(Part):
-    kind: NormalisedKind
+    kind: alignment.NormalisedKind
     element: str
     text: str
 
 
 class _NotCompared(Part):
-    kind: StatedKind | Literal["scene", "unread"] = key(
+    kind: alignment.StatedKind | Literal["scene", "unread"] = key(
         "scene: what a scene adds to the robot; unread: parts of the files that mbplugin does not read"
     )
     side: Literal["A", "B", ""] = key("the model whose format cannot state it")
@@ -279,7 +277,9 @@ class DiffOutput(Recorded):
     stops: list[_StopChange] | None = key("with --stops: emergency stops of the joints", optional=True)
 
 
-def diff_document(found: ModelDiff, sources: tuple[str, str], files: Sequence[str]) -> dict[str, Any]:
+def diff_document(
+    found: alignment.ModelDiff, sources: tuple[str, str], files: Sequence[str]
+) -> dict[str, Any]:
     """Return the document of one comparison."""
     return DiffOutput.of(
         found,

@@ -8,18 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
 
-from mbplugin.choices import (
-    ConstraintKind,
-    Coordinates,
-    CoordinateUnit,
-    Formulation,
-    Limits,
-    ReactionSource,
-    ReactionUnit,
-    Redundancy,
-    TransitionRule,
-    Uniqueness,
-)
+from mbplugin import choices
 from mbplugin.comparison.agreement import Agreement, EngineName, Program, Verdict
 from mbplugin.joint_reactions.sizing import LoadKind
 from mbplugin.joint_reactions.values import Mode, Reactions
@@ -44,7 +33,7 @@ from mbplugin.report.documents.part import (
     with_keys,
 )
 from mbplugin.report.documents.stopping import EffortLimits
-from mbplugin.simulation.equilibrium import Stability
+from mbplugin.simulation.equilibrium import Linearization, Stability
 from mbplugin.simulation.options import Outcome
 from mbplugin.simulation.passing_marks import EventKind
 from mbplugin.stopping.scenario import assumed_brakes, brakes_of_effort
@@ -52,7 +41,6 @@ from mbplugin.stopping.scenario import assumed_brakes, brakes_of_effort
 if TYPE_CHECKING:
     from mbplugin.report.against import Comparison
     from mbplugin.report.record import Record as RecordValue
-    from mbplugin.simulation.equilibrium import Linearization, Mode as EigenMode
     from mbplugin.simulation.trajectory.trajectory import Trajectory
 
 _SeriesByName = dict[str, Series]
@@ -65,14 +53,14 @@ class _Request(Part):
     step: Size | None = key("s")
     rtol: Size
     atol: Size
-    formulation: Formulation
-    redundancy: Redundancy
-    coordinates: Coordinates
-    transition: TransitionRule = key(
+    formulation: choices.Formulation
+    redundancy: choices.Redundancy
+    coordinates: choices.Coordinates
+    transition: choices.TransitionRule = key(
         "how locks close: by the momentum balance, or their own rates set to zero", optional=True
     )
     samples: Count | None
-    limits: Limits
+    limits: choices.Limits
     damping: bool
     friction: bool
     max_seconds: Size = key("of computing, s; a longer motion ends as budget_spent")
@@ -273,18 +261,17 @@ def modes_document(found: Linearization, files: Sequence[str]) -> dict[str, Any]
             rest, q=by_name(mech.q_names, rest.q), start=by_name(mech.q_names, rest.start)
         ),
         coordinates=[(name, "rad" if units[name].startswith("rad") else "m") for name in rest.coordinates],
-        modes=[_mode(mode, mech.qd_names) for mode in found.modes],
+        modes=[
+            _Mode.of(
+                mode,
+                damping_ratio=mode.damping_ratio if isfinite(mode.damping_ratio) else None,
+                growth_time=mode.growth_time if isfinite(mode.growth_time) else None,
+                shape=by_name(mech.qd_names, mode.shape),
+            )
+            for mode in found.modes
+        ],
         eigenvalues=[(float(one.real), float(one.imag)) for one in found.eigenvalues],
         notes=rest.notes,
-    )
-
-
-def _mode(mode: EigenMode, names: Sequence[str]) -> dict[str, Any]:
-    return _Mode.of(
-        mode,
-        damping_ratio=mode.damping_ratio if isfinite(mode.damping_ratio) else None,
-        growth_time=mode.growth_time if isfinite(mode.growth_time) else None,
-        shape=by_name(names, mode.shape),
     )
 
 
@@ -396,10 +383,10 @@ def with_comparison(document: dict[str, Any], comparison: Comparison | None) -> 
 
 class _ComponentReaction(Part):
     name: str
-    unit: ReactionUnit
+    unit: choices.ReactionUnit
     unique: bool = key("whether the rigid model determines it")
     value: float | None = key("on the successor; null where undetermined")
-    source: ReactionSource | None = key(
+    source: choices.ReactionSource | None = key(
         "the source that determines the value: model, stiffness or inequalities"
     )
     sigma: Size | None = key(
@@ -421,18 +408,18 @@ class _WorldWrench(Part):
     body: str = key("on which it acts")
     point: Three = key("where it acts, world, m")
     wrench: _SixOrNull = key("force (N) and moment (N·m) there; null where not determined")
-    sources: Annotated[list[ReactionSource | None], Field(min_length=6, max_length=6)] = key(
+    sources: Annotated[list[choices.ReactionSource | None], Field(min_length=6, max_length=6)] = key(
         "the source that determines each of the six"
     )
 
 
 class _ConstraintReaction(Part):
     name: str
-    kind: Literal[ConstraintKind, "hold"]
+    kind: Literal[choices.ConstraintKind, "hold"]
     type: str
     body_a: str
     body_b: str
-    reaction: Uniqueness
+    reaction: choices.Uniqueness
     indeterminate_dim: Count
     point: Three | None = key("where the wrench acts, world, m; null for no pair")
     wrench: _SixOrNull | None = key(
@@ -457,13 +444,13 @@ class _ConstraintReaction(Part):
 class _Parameter(Part):
     constraint: str
     component: str
-    unit: ReactionUnit
+    unit: choices.ReactionUnit
 
 
 class _Relation(Part):
     constraint: str
     component: str
-    unit: ReactionUnit
+    unit: choices.ReactionUnit
     constant: float = key("value where all parameters are zero")
     terms: list[Weight]
 
@@ -506,14 +493,14 @@ class _MisfitBudget(Part):
     constraint: str
     component: str
     largest: Size = key("m or rad; 0 where no compliance limits the load")
-    unit: CoordinateUnit
+    unit: choices.CoordinateUnit
     decided_by: str = key("the limit that is met first, JOINT or JOINT.COMPONENT")
 
 
 class _ActuatorForce(Part):
     joint: str
     value: float = key("on the rate of the joint; of least norm where it is not unique")
-    unit: ReactionUnit
+    unit: choices.ReactionUnit
     unique: bool = key("whether the motion determines it")
 
 
@@ -567,7 +554,7 @@ class _LargestLoad(Part):
         "axial |tz|, radial √(tx² + ty²), moment √(rx² + ry²), torque |rz| of a pair; component of others"
     )
     name: str = key("the component; empty for a part of a wrench")
-    unit: ReactionUnit
+    unit: choices.ReactionUnit
     value: Size | None = key("the largest at the instants where it is determined")
     time: float | None = key("when, s")
     stated: bool = key("whether stated stiffness determines it at some instant")

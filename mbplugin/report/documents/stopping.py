@@ -9,15 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import create_model
 
-from mbplugin.choices import (
-    CoordinateUnit,
-    FailureKind,
-    Moving,
-    PairRole,
-    ReactionUnit,
-    StopCategory,
-    StopMeasure,
-)
+from mbplugin import choices
 from mbplugin.model import BrakeLaw
 from mbplugin.report.documents.part import (
     ByName,
@@ -154,7 +146,7 @@ class StopEvent(Part):
 
 class _JointStop(Part):
     name: str
-    unit: CoordinateUnit
+    unit: choices.CoordinateUnit
     start: float
     end: float
     rate: float
@@ -227,7 +219,7 @@ class _PeakLoad(Part):
 
 class _AxisPeaks(Part):
     freedom: Literal["rz", "tz"]
-    unit: ReactionUnit
+    unit: choices.ReactionUnit
     total: _PeakLoad
     drive: _PeakLoad
     brake: _PeakLoad
@@ -240,7 +232,7 @@ class _AxisPeaks(Part):
 
 class _PeakWrench(Part):
     pair: str
-    role: PairRole
+    role: choices.PairRole
     force: Size = key("N; the whole force through the pair: bearing, drive, brake, friction")
     moment: Size = key("N·m; the whole moment through the pair")
     force_time: float
@@ -260,7 +252,7 @@ class EstopOutput(Recorded):
     source: str = key("the FILE as it was given")
     model: Model
     computed_not_measured: Literal[True]
-    category: StopCategory
+    category: choices.StopCategory
     tolerance: Size = key("relative rank tolerance")
     outcome: StopOutcome
     falls: bool = key("whether nothing holds the robot, so that its distances mean nothing", optional=True)
@@ -317,7 +309,7 @@ def estop_document(report: StopReport, source: str, files: Sequence[str]) -> dic
 
 class _Worst(Part):
     axis: str | None = key("null where the value is that of the whole robot")
-    measure: StopMeasure
+    measure: choices.StopMeasure
     unit: Literal["s", "rad", "m"]
     value: Size
     grid: Size | None = key(
@@ -339,7 +331,7 @@ class _Worst(Part):
 
 
 class _Failure(Part):
-    kind: FailureKind
+    kind: choices.FailureKind
     amount: Size = key("worn: the share of the torque that is left; late: the additional delay, s")
 
 
@@ -365,7 +357,7 @@ class _Searches(Part):
 class WorstOfTable(Part):
     """The worst stops of the axes of a table in one of its categories, one at a time."""
 
-    category: StopCategory = key("0 in documents without it", optional=True)
+    category: choices.StopCategory = key("0 in documents without it", optional=True)
     seed: Count
     stops: Count = key("that were computed", read="count")
     outcomes: list[_OutcomeCount] = key(read="outcome_counts")
@@ -380,9 +372,9 @@ class WorstStopOutput(Recorded):
     source: str = key("the FILE as it was given")
     model: Model
     computed_not_measured: Literal[True]
-    category: StopCategory
+    category: choices.StopCategory
     tool: str
-    moving: Moving
+    moving: choices.Moving
     axes: list[str]
     seed: Count
     stops: Count = key("that were computed", read="count")
@@ -457,7 +449,7 @@ class ComparedRow(Part):
     line: Count = key("of the file of measured stops")
     joint: str
     category: Literal[0, 1]
-    unit: CoordinateUnit
+    unit: choices.CoordinateUnit
     speed: Size = key("unit/s")
     repeats: Count
     shape_index: Size | None = key("2 d/(v T) of the measured values")
@@ -472,7 +464,7 @@ class ComparedRow(Part):
 
 class _Slip(Part):
     joint: str
-    unit: CoordinateUnit
+    unit: choices.CoordinateUnit
     travel: float = key("unit")
     time: Size = key("from the signal to rest, s")
 
@@ -482,7 +474,7 @@ _KINDS: dict[str, Any] = {
     "category": Literal[0, 1],
     "count": Count,
     "text": str,
-    "unit": CoordinateUnit,
+    "unit": choices.CoordinateUnit,
     "size": Size,
     "size or null": Size | None,
     "sense": Literal[-1, 1],
@@ -607,14 +599,14 @@ class _WorstStop(Part):
 
 class _Quantity(Part):
     name: str = key("a column of the part files")
-    unit: Literal["s", CoordinateUnit]
+    unit: Literal["s", choices.CoordinateUnit]
     quantiles: list[_Quantile]
     worst: _WorstStop
 
 
 class _Bound(Bound):
     name: str = key("a column of the part files")
-    unit: Literal["s", CoordinateUnit]
+    unit: Literal["s", choices.CoordinateUnit]
 
 
 class _Case(Part):
@@ -637,7 +629,7 @@ class SweepOutput(Recorded):
     source: str = key("the FILE as it was given")
     model: Model
     computed_not_measured: Literal[True]
-    category: StopCategory
+    category: choices.StopCategory
     tolerance: Size = key("relative rank tolerance", optional=True)
     folder: str = key("of the part files")
     seed: Count
@@ -721,7 +713,7 @@ class _Margin(Part):
 class _Joint(Part):
     joint: str
     category: Literal[0, 1]
-    unit: CoordinateUnit
+    unit: choices.CoordinateUnit
     law: LawName
     parameters: dict[str, _Parameter]
     rows: Count = key("fitted rows")
@@ -745,7 +737,7 @@ class _Row(ComparedRow):
 class _RepeatedStop(Part):
     joint: str
     category: Literal[0, 1]
-    unit: CoordinateUnit
+    unit: choices.CoordinateUnit
     speed: Size = key("unit/s")
     lines: list[Count]
     time: Bound | None = key("of the measured times, s; null where fewer than ten were measured")

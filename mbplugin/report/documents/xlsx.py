@@ -166,7 +166,7 @@ def _listed(value: Any) -> Any:
 
 
 def _is_table(value: Any) -> bool:
-    """Whether a value is a list that needs a table: of objects, of lists, or of many numbers."""
+    """Return True if a value is a list that needs a table: of objects, of lists, or of many numbers."""
     if not isinstance(value, list) or not value:
         return False
     nested = any(isinstance(one, Mapping | list | tuple) or hasattr(one, "tolist") for one in value)
@@ -174,7 +174,7 @@ def _is_table(value: Any) -> bool:
 
 
 def _is_columns(found: Mapping[str, Any]) -> bool:
-    """Whether an object is a table by columns: flat lists of equal length, too long to write side by side."""
+    """Return True if an object is a table by columns: flat lists of equal length, too long to write side by side."""
     values = [_listed(value) for value in found.values()]
     lengths = {len(value) if isinstance(value, list) else -1 for value in values}
     flat = not any(

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbplugin.model import SI, Mechanism, Scene, Units, base_sentence, held_sentence, with_coordinates
+from mbplugin.model import SI, Array, Mechanism, Scene, Units, base_sentence, held_sentence, with_coordinates
 from mbplugin.phrases import Assumption
 from mbplugin.readers import sources_of
 from mbplugin.readers.standing import stance_sentence, taken_in
@@ -56,38 +56,21 @@ def lint_chapter(report: Report, command: str = "") -> Chapter:
 
 def motion_chapter(scene: Scene, motion: Trajectory, pairs: tuple[str, ...] = ()) -> Chapter:
     """Return the chapter of a motion, with the reactions of ``pairs`` and the analysis at its start."""
-    analysis, note = judged(scene, motion.q[0], motion.planar, motion.tolerance)
-    return Chapter(
-        title=f"Motion of {scene.mechanism.name}",
-        model=scene,
-        analysis=analysis,
-        motion=motion,
-        pairs=pairs,
-        notes=note,
-    )
+    title = f"Motion of {scene.mechanism.name}"
+    return _at(scene, title, motion.q[0], motion.tolerance, motion.planar, motion=motion, pairs=pairs)
 
 
 def modes_chapter(scene: Scene, found: Linearization) -> Chapter:
     """Return the chapter of small motions, with the analysis at the pose of rest."""
     rest = found.equilibrium
     model = taken_in(scene, found.mechanism)
-    analysis, note = judged(model, rest.q, rest.planar, rest.tolerance)
-    return Chapter(
-        title=f"Modes of {scene.mechanism.name}", model=model, analysis=analysis, modes=found, notes=note
-    )
+    return _at(model, f"Modes of {scene.mechanism.name}", rest.q, rest.tolerance, rest.planar, modes=found)
 
 
 def stop_chapter(scene: Scene, stop: StopReport, units: Units = SI) -> Chapter:
     """Return the chapter of a stop, with the analysis at the pose of the signal."""
-    analysis, note = judged(scene, stop.trajectory.q[0], tolerance=stop.trajectory.tolerance)
-    return Chapter(
-        title=f"Stop of {scene.mechanism.name}",
-        model=scene,
-        analysis=analysis,
-        stop=stop,
-        notes=note,
-        units=units,
-    )
+    motion, title = stop.trajectory, f"Stop of {scene.mechanism.name}"
+    return _at(scene, title, motion.q[0], motion.tolerance, stop=stop, units=units)
 
 
 def table_chapter(table: StoppingTable, units: Units = SI, scene: Scene | None = None) -> Chapter:
@@ -126,14 +109,8 @@ def distance_chapter(distance: Distance) -> Chapter:
 
 def reactions_chapter(scene: Scene, reactions: Reactions) -> Chapter:
     """Return the chapter of joint reactions, with the analysis at their pose."""
-    analysis, note = judged(scene, reactions.q, reactions.planar, reactions.tolerance)
-    return Chapter(
-        title=f"Joint reactions of {scene.mechanism.name}",
-        model=scene,
-        analysis=analysis,
-        reactions=reactions,
-        notes=note,
-    )
+    title = f"Joint reactions of {scene.mechanism.name}"
+    return _at(scene, title, reactions.q, reactions.tolerance, reactions.planar, reactions=reactions)
 
 
 def engines_chapter(scene: Scene, found: SideBySide) -> Chapter:
@@ -142,38 +119,31 @@ def engines_chapter(scene: Scene, found: SideBySide) -> Chapter:
     moved = dict(zip(found.mechanism.q_names, found.q, strict=True))
     names, stated = scene.mechanism.q_names, scene.state.q
     q = np.array([moved.get(name, value) for name, value in zip(names, stated, strict=True)])
-    analysis, note = judged(scene, q, tolerance=found.tolerance)
-    return Chapter(
-        title=f"Joint forces of {scene.mechanism.name}",
-        model=scene,
-        analysis=analysis,
-        side_by_side=found,
-        notes=note,
-    )
+    return _at(scene, f"Joint forces of {scene.mechanism.name}", q, found.tolerance, side_by_side=found)
 
 
 def diff_chapter(scene: Scene, found: ModelDiff) -> Chapter:
     """Return the chapter of a comparison of two models; the view shows the first."""
-    analysis, note = judged(scene, scene.state.q)
-    return Chapter(
-        title=f"{found.a.name} and {found.b.name}",
-        model=scene,
-        analysis=analysis,
-        difference=found,
-        notes=note,
-    )
+    return _at(scene, f"{found.a.name} and {found.b.name}", scene.state.q, difference=found)
 
 
 def agreement_chapter(scene: Scene, agreement: Agreement) -> Chapter:
     """Return the chapter of a comparison with an engine; judged at the scene's pose."""
-    analysis, note = judged(scene, scene.state.q, tolerance=agreement.tolerance)
-    return Chapter(
-        title=f"{scene.mechanism.name} beside {agreement.engine}",
-        model=scene,
-        analysis=analysis,
-        agreement=agreement,
-        notes=note,
-    )
+    title = f"{scene.mechanism.name} beside {agreement.engine}"
+    return _at(scene, title, scene.state.q, agreement.tolerance, agreement=agreement)
+
+
+def _at(
+    scene: Scene,
+    title: str,
+    q: Array,
+    tolerance: float | None = None,
+    planar: str | None = None,
+    **results: Any,
+) -> Chapter:
+    """Return the chapter of some results, with the analysis at q (nq,)."""
+    analysis, note = judged(scene, q, planar, tolerance)
+    return Chapter(title=title, model=scene, analysis=analysis, notes=note, **results)
 
 
 # The contents of one chapter: the results for one model.

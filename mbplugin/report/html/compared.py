@@ -71,7 +71,13 @@ def agreement_section(chapter: Chapter) -> Html | None:
         element("ul", [element("li", sentence) for sentence in _settings(found)]),
         element("div", [figure(chart) for chart in _charts(found)], class_="charts"),
         _table(parted, decided=found.verdict != "not asymptotic") if parted else None,
-        _folded(still) if still else None,
+        element(
+            "details",
+            element("summary", f"{len(still)} values that need no motion, all agree"),
+            _table(still),
+        )
+        if still
+        else None,
         _checks(found) if found.checks else None,
         _table([row for row in second.rows if not row.agrees])
         if second is not None and second.verdict == "disagrees"
@@ -103,11 +109,6 @@ def _checks(found: Agreement) -> Html:
         rows,
         numbers=(2, 3),
     )
-
-
-def _folded(rows: Sequence[Row]) -> Html:
-    words = f"{len(rows)} values that need no motion, all agree"
-    return element("details", element("summary", words), _table(rows))
 
 
 def _settings(found: Agreement) -> Iterator[str]:
@@ -217,7 +218,7 @@ def _stop_rows(found: ModelDiff) -> Iterator[Html]:
 
 
 def _short(place: Origin) -> str:
-    """Return a location with the bare file name; the record has the folders."""
+    """Return a location with the name of its file only; the record has the folders."""
     return str(replace(place, file=Path(place.file).name))
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from mbplugin.analysis import Analysis
 from mbplugin.linter.overview import Kind, kinds_of
-from mbplugin.linter.rule import SEVERITIES, Finding, Rule, rules
+from mbplugin.linter.rule import SEVERITIES, Finding, rules
 from mbplugin.phrases import counted, listed
 from mbplugin.report import ignored_lines
 from mbplugin.report.html.chapters import Chapter
@@ -105,12 +105,13 @@ def _row(finding: Finding, chapter: Chapter, linked: frozenset[str]) -> Html:
     ]
     file = PurePath(finding.file).name
     where = f"{file}:{finding.line}" if finding.line else file
+    code = element("strong", finding.code)
     return element(
         "tr",
         element("td", element("span", finding.severity, class_=f"badge {finding.severity}")),
         element(
             "td",
-            _rule_link(finding, linked),
+            element("a", code, href=f"#rule-{finding.code}") if finding.code in linked else code,
             element("br"),
             finding.name,
             _highlight_button(finding, chapter),
@@ -123,17 +124,14 @@ def _row(finding: Finding, chapter: Chapter, linked: frozenset[str]) -> Html:
             element("p", finding.message),
             element("p", sentence, class_="help") if sentence else None,
             element("pre", "\n".join(to_paste)) if to_paste else None,
-            _folded(evidence),
+            element("details", element("summary", "numbers"), element("dl", evidence), class_="numbers")
+            if evidence
+            else None,
         ),
         element("td", where, class_="where", title=finding.file or None),
         data_severity=finding.severity,
         data_code=finding.code,
     )
-
-
-def _rule_link(finding: Finding, linked: frozenset[str]) -> Html:
-    code = element("strong", finding.code)
-    return element("a", code, href=f"#rule-{finding.code}") if finding.code in linked else code
 
 
 def _highlight_button(finding: Finding, chapter: Chapter) -> Html | None:
@@ -151,12 +149,6 @@ def _highlight_button(finding: Finding, chapter: Chapter) -> Html | None:
         aria_pressed="false",
         aria_label=f"show {finding.code} {finding.element} in the 3D view",
     )
-
-
-def _folded(evidence: Sequence[Html]) -> Html | None:
-    if not evidence:
-        return None
-    return element("details", element("summary", "numbers"), element("dl", evidence), class_="numbers")
 
 
 def _known(name: str, chapter: Chapter) -> bool:
@@ -179,7 +171,7 @@ def _value(value: object) -> str:
 
 
 def _entry(item: Mapping[str, object]) -> dict[str, object]:
-    """Return an entry with file and line as one text with the bare file name, as a page is read elsewhere."""
+    """Return an entry with file and line as one text without folders, since a page is read elsewhere."""
     rest = {key: value for key, value in item.items() if key not in ("file", "line")}
     return rest | (
         {"at": f"({PurePath(str(item['file'])).name}:{item.get('line', 0)})"} if "file" in item else {}
@@ -323,19 +315,22 @@ def rules_section(chapters: tuple[Chapter, ...]) -> Html | None:
     shown = [rule for rule in rules() if rule.code in codes]
     return element(
         "div",
-        section("Rules", [_rule(rule) for rule in shown], lead="What the rules of these findings do."),
+        section(
+            "Rules",
+            [
+                element(
+                    "details",
+                    element("summary", f"{rule.code} {rule.name}"),
+                    list(_blocks(rule.documentation)),
+                    element("p", f"On the command line: mbplugin rule {rule.code}", class_="fine"),
+                    class_="rule",
+                    id=f"rule-{rule.code}",
+                )
+                for rule in shown
+            ],
+            lead="What the rules of these findings do.",
+        ),
         class_="screen",
-    )
-
-
-def _rule(rule: Rule) -> Html:
-    return element(
-        "details",
-        element("summary", f"{rule.code} {rule.name}"),
-        list(_blocks(rule.documentation)),
-        element("p", f"On the command line: mbplugin rule {rule.code}", class_="fine"),
-        class_="rule",
-        id=f"rule-{rule.code}",
     )
 
 

@@ -54,7 +54,7 @@ def why_no_load(reactions: Reactions | None) -> str:
         )
     if len(reactions.mechanism.bodies) > BODIES:
         return f"No load can be added: the mechanism has more than {BODIES} bodies."
-    return "No load can be added: no body is held against every force on it."
+    return "No load can be added: each body would move under some force."
 
 
 def interactive_data(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from math import inf, radians
 from typing import Any
@@ -222,9 +221,13 @@ def modes_section(chapter: Chapter) -> Html | None:
     rest = found.equilibrium
     poses = [(name, *cells) for name, cells in rest_rows(rest)]
     held = f" Held: {listed(rest.held, 6)}." if rest.held else ""
+    names = found.mechanism.qd_names
+    modes = [
+        (str(n), *mode_cells(mode), mode_shape(mode, names)) for n, mode in enumerate(found.modes[:_ROWS], 1)
+    ]
     return section(
         "Equilibrium and modes",
-        table(("mode", "f [Hz]", "damping", "grows by e [s]", "shape"), _mode_rows(found), caption="Modes")
+        table(("mode", "f [Hz]", "damping", "grows by e [s]", "shape"), modes, caption="Modes")
         if found.modes
         else None,
         unshown(len(found.modes), _ROWS),
@@ -235,12 +238,6 @@ def modes_section(chapter: Chapter) -> Html | None:
         f" search from the start; forces of up to {rest.force:.2g} N or N·m are left.{held} Shapes are joint rates"
         " relative to the largest.",
     )
-
-
-def _mode_rows(found: Linearization) -> Iterator[tuple[Html | str, ...]]:
-    names = found.mechanism.qd_names
-    for n, mode in enumerate(found.modes[:_ROWS], 1):
-        yield (str(n), *mode_cells(mode), mode_shape(mode, names))
 
 
 def _equations(found: Linearization) -> Html | None:

@@ -286,20 +286,22 @@ def remedies_section(chapter: Chapter) -> Html | None:
     why_not = [element("p", f"{no_remedy(analysis.obstacles)}.")] if analysis.obstacles else []
     return section(
         "What to change",
-        [*why_not, *(_remedy(k, remedy) for k, remedy in enumerate(analysis.remedies))],
+        [
+            *why_not,
+            *(
+                element(
+                    "details",
+                    element("summary", f"{_in_words(remedy)} → {remedy.proof}"),
+                    element("pre", remedy.toml),
+                    open=k == 0,
+                )
+                for k, remedy in enumerate(analysis.remedies)
+            ),
+        ],
         lead="Each remedy is verified by an analysis of the changed mechanism"
         f"{at_singular_pose(analysis.singular_pose)}. Paste its lines into the scene."
         if analysis.remedies
         else "",
-    )
-
-
-def _remedy(k: int, remedy: Remedy) -> Html:
-    return element(
-        "details",
-        element("summary", f"{_in_words(remedy)} → {remedy.proof}"),
-        element("pre", remedy.toml),
-        open=k == 0,
     )
 
 

@@ -80,14 +80,17 @@ def first_page_section(chapter: Chapter) -> Html | None:
             ],
             numbers=range(1, 8),
         ),
-        element("dl", [_fact(*fact) for fact in _facts(chapter, made)], class_="facts"),
+        element(
+            "dl",
+            [
+                element("div", element("dt", name), element("dd", said))
+                for name, said in _facts(chapter, made)
+            ],
+            class_="facts",
+        ),
         signature_lines(),
         class_="first",
     )
-
-
-def _fact(name: str, said: str) -> Html:
-    return element("div", element("dt", name), element("dd", said))
 
 
 def _facts(chapter: Chapter, made: StoppingTable) -> Iterator[tuple[str, str]]:

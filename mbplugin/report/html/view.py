@@ -263,13 +263,16 @@ def verdict_section(chapter: Chapter) -> Html:
         [
             element("p", said, class_=f"verdict {grade(chapter)}") if said else None,
             [element("p", one, class_="alarm", role="alert") for one in chapter.warnings],
-            element("dl", [_tile(*tile) for tile in _tiles(chapter)], class_="tiles"),
+            element(
+                "dl",
+                [
+                    element("div", element("dt", words), element("dd", value))
+                    for value, words in _tiles(chapter)
+                ],
+                class_="tiles",
+            ),
         ]
     )
-
-
-def _tile(value: str, words: str) -> Html:
-    return element("div", element("dt", words), element("dd", value))
 
 
 def grade(chapter: Chapter) -> str:

@@ -29,9 +29,7 @@ if TYPE_CHECKING:
 
     from mbplugin.analysis import Analysis
     from mbplugin.closing.drift import Closing
-    from mbplugin.comparison.models.alignment import ModelDiff
     from mbplugin.constraints.rank import ConstraintMatrix
-    from mbplugin.linter.rule import Rule
     from mbplugin.report.html.chapters import Chapter
 
 
@@ -221,6 +219,16 @@ class Presentation:
     draw: Callable[[Any, Any], None] | None = None
 
 
+def writer(name: str) -> Any:
+    """Return a module of the reports, such as ``text.lint``, imported when a result is first written that way."""
+    return import_module(f"mbplugin.report.{name}")
+
+
+def attributes(names: Sequence[str], values: Iterable[object]) -> list[dict[str, Any]]:
+    """Return some attributes of each value as the rows of a table."""
+    return [{name: getattr(value, name) for name in names} for value in values]
+
+
 def name_of(result: object) -> str:
     """Return the name of the type of a result, or of its base with a presentation, such as ``Rule``.
 
@@ -319,19 +327,13 @@ def text_of(result: object, kind: Literal["text", "json", "html"]) -> str:
     if kind == "json":
         return dumps(dict_of(result))
     if kind == "html":
-        from mbplugin.report.results import page
-
         return page(result, how)
-    from mbplugin.report.results import fact_lines
-
     lines = how.lines(result, WIDTH) if how.lines else fact_lines(repr(result), how.rows(result), WIDTH)
     return plain_text(lines).rstrip("\n")
 
 
 def cell_of(result: object) -> str:
     """Return the HTML of a result for a notebook cell."""
-    from mbplugin.report.results import cell
-
     return cell(result, presentation_of(result))
 
 
@@ -462,35 +464,7 @@ def _report(analysis: Analysis) -> Report:
     return Report(mech.name, (), analysis, scene)
 
 
-def _lint_lines(report: Report, width: int) -> Iterator[Line]:
-    from mbplugin.report.text.lint import lint_lines
-
-    return lint_lines([report], width)
-
-
-def _analysis_lines(analysis: Analysis, width: int) -> Iterator[Line]:
-    from mbplugin.report.text.lint import lint_lines
-
-    return lint_lines([_report(analysis)], width, detail="full")
-
-
-def _lint_document(report: Report) -> dict[str, Any]:
-    from mbplugin.report.documents.lint import lint_document
-
-    return lint_document([report])
-
-
-def _lint_chapter(report: Report) -> Chapter:
-    from mbplugin.report.html.chapters import lint_chapter
-
-    return lint_chapter(report)
-
-
 _FINDING = ("code", "name", "severity", "message", "element", "file", "line", "help")
-
-
-def _findings(report: Report) -> list[dict[str, Any]]:
-    return [{name: getattr(finding, name) for name in _FINDING} for finding in report.findings]
 
 
 _CONSTRAINT = ("constraint", "kind", "type", "reaction")
@@ -516,12 +490,6 @@ def _draw_report(report: Report, figure: Any) -> None:
         figure.suptitle("nothing was analyzed")
 
 
-def _matrix_document(matrix: ConstraintMatrix) -> dict[str, Any]:
-    from mbplugin.report.documents.models import matrix_document
-
-    return matrix_document(matrix, ())
-
-
 def _matrix_rows(matrix: ConstraintMatrix) -> list[dict[str, Any]]:
     columns = [".".join(column) for column in matrix.columns]
     dense = matrix.C.toarray()
@@ -531,34 +499,11 @@ def _matrix_rows(matrix: ConstraintMatrix) -> list[dict[str, Any]]:
     ]
 
 
-def _matrix_lines(matrix: ConstraintMatrix, width: int) -> Iterator[Line]:
-    from mbplugin.report.text.lookup import matrix_lines
-
-    return matrix_lines(matrix, width)
-
-
 def _draw_matrix(matrix: ConstraintMatrix, figure: Any) -> None:
     axes = figure.add_subplot()
     axes.spy(matrix.C, markersize=4)
     axes.set_xlabel("columns: twists of the bodies")
     axes.set_ylabel("rows: constraints")
-
-
-def _rule_lines(rule: Rule, width: int) -> Iterator[Line]:
-    from mbplugin.report.text.lookup import documentation_lines
-
-    return documentation_lines(rule, width)
-
-
-def _rule_document(rule: Rule) -> dict[str, Any]:
-    from mbplugin.report.documents.models import rules_document
-
-    return rules_document([rule])
-
-
-def _rule_rows(rule: Rule) -> list[dict[str, Any]]:
-    names = ("code", "name", "severity", "opt_in", "summary", "remedy")
-    return [{name: getattr(rule, name) for name in names}]
 
 
 _CLOSURE = ("name", "type", "was", "body_a", "body_b")
@@ -571,40 +516,6 @@ def _closures(found: Closing) -> list[dict[str, Any]]:
         | {"instead_of": one.cut.instead_of, "independence": one.cut.independence}
         for one in found.closures
     ]
-
-
-def _closing_lines(found: Closing, width: int) -> Iterator[Line]:
-    from mbplugin.report.text.models import close_lines
-
-    return close_lines(found, width)
-
-
-def _closing_document(found: Closing) -> dict[str, Any]:
-    from mbplugin.report.documents.models import close_document
-
-    return close_document(found, found.mechanism.name, (), None)
-
-
-def _differences(found: ModelDiff) -> list[dict[str, Any]]:
-    return [{name: getattr(one, name) for name in _DIFFERENCE} for one in found.differences]
-
-
-def _diff_lines(found: ModelDiff, width: int) -> Iterator[Line]:
-    from mbplugin.report.text.models import diff_lines
-
-    return diff_lines(found, (found.a.name, found.b.name), width)
-
-
-def _diff_document(found: ModelDiff) -> dict[str, Any]:
-    from mbplugin.report.documents.models import diff_document
-
-    return diff_document(found, (found.a.name, found.b.name), ())
-
-
-def _diff_chapter(found: ModelDiff) -> Chapter:
-    from mbplugin.report.html.chapters import Chapter
-
-    return Chapter(title=f"{found.a.name} and {found.b.name}", difference=found)
 
 
 _CONSTRAINT_OF_SCENE = ("constraint", "type", "body_a", "body_b")
@@ -629,38 +540,55 @@ def _constraints(scene: Scene) -> list[dict[str, Any]]:
 
 PRESENTATIONS = {
     "Scene": Presentation(rows=_constraints, columns=_CONSTRAINT_OF_SCENE),
-    "Rule": Presentation(rows=_rule_rows, document=_rule_document, lines=_rule_lines),
+    "Rule": Presentation(
+        rows=lambda rule: attributes(("code", "name", "severity", "opt_in", "summary", "remedy"), (rule,)),
+        document=lambda rule: writer("documents.models").rules_document([rule]),
+        lines=lambda rule, width: writer("text.lookup").documentation_lines(rule, width),
+    ),
     "Report": Presentation(
-        rows=_findings,
+        rows=lambda report: attributes(_FINDING, report.findings),
         columns=_FINDING,
         shown=("severity", "code", "name", "message", "help"),
-        document=_lint_document,
-        lines=_lint_lines,
-        chapter=_lint_chapter,
+        document=lambda report: writer("documents.lint").lint_document([report]),
+        lines=lambda report, width: writer("text.lint").lint_lines([report], width),
+        chapter=lambda report: writer("html.chapters").lint_chapter(report),
         draw=_draw_report,
     ),
     "Analysis": Presentation(
         rows=_components,
         columns=_CONSTRAINT,
-        document=lambda analysis: _lint_document(_report(analysis)),
-        lines=_analysis_lines,
-        chapter=lambda analysis: _lint_chapter(_report(analysis)),
+        document=lambda analysis: writer("documents.lint").lint_document([_report(analysis)]),
+        lines=lambda analysis, width: writer("text.lint").lint_lines(
+            [_report(analysis)], width, detail="full"
+        ),
+        chapter=lambda analysis: writer("html.chapters").lint_chapter(_report(analysis)),
         draw=_draw_analysis,
     ),
     "ConstraintMatrix": Presentation(
-        rows=_matrix_rows, document=_matrix_document, lines=_matrix_lines, draw=_draw_matrix
+        rows=_matrix_rows,
+        document=lambda matrix: writer("documents.models").matrix_document(matrix, ()),
+        lines=lambda matrix, width: writer("text.lookup").matrix_lines(matrix, width),
+        draw=_draw_matrix,
     ),
     "Closing": Presentation(
         rows=_closures,
         columns=(*_CLOSURE, "instead_of", "independence"),
-        document=_closing_document,
-        lines=_closing_lines,
+        document=lambda found: writer("documents.models").close_document(
+            found, found.mechanism.name, (), None
+        ),
+        lines=lambda found, width: writer("text.models").close_lines(found, width),
     ),
     "ModelDiff": Presentation(
-        rows=_differences,
+        rows=lambda found: attributes(_DIFFERENCE, found.differences),
         columns=_DIFFERENCE,
-        document=_diff_document,
-        lines=_diff_lines,
-        chapter=_diff_chapter,
+        document=lambda found: writer("documents.models").diff_document(
+            found, (found.a.name, found.b.name), ()
+        ),
+        lines=lambda found, width: writer("text.models").diff_lines(
+            found, (found.a.name, found.b.name), width
+        ),
+        chapter=lambda found: writer("html.chapters").Chapter(
+            title=f"{found.a.name} and {found.b.name}", difference=found
+        ),
     ),
 }

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mbplugin.model import COMPONENTS
-from mbplugin.report.results import Presentation, bars, grid, head_lines
+from mbplugin.report.results import Presentation, attributes, bars, grid, head_lines, writer
 from mbplugin.stopping.sweep.run import QUANTILES
 
 if TYPE_CHECKING:
-    from mbplugin.comparison.agreement import Agreement
     from mbplugin.comparison.side_by_side import SideBySide
     from mbplugin.joint_reactions.misfit_response import MisfitResponse
     from mbplugin.joint_reactions.sizing import Envelope
-    from mbplugin.joint_reactions.values import ActuatorForces, ReactionMask, Reactions
-    from mbplugin.report.html.chapters import Chapter
+    from mbplugin.joint_reactions.values import ReactionMask, Reactions
     from mbplugin.report.html.chart import Html
     from mbplugin.report.text import Line
     from mbplugin.simulation.equilibrium import Equilibrium, Linearization
@@ -26,9 +24,7 @@ if TYPE_CHECKING:
     from mbplugin.stopping.outcome import StopReport
     from mbplugin.stopping.sweep import Swept
     from mbplugin.stopping.table import StoppingTable
-    from mbplugin.stopping.worst_search import WorstStops
     from mbplugin.stopping.zones import StopZone
-    from mbplugin.stopping.zones.distance import Distance
 
 
 #: Number of charts of a motion in a notebook: coordinates and rates.
@@ -71,12 +67,6 @@ def _samples(motion: Trajectory) -> list[dict[str, Any]]:
     return [dict(zip(named, values, strict=True)) for values in zip(*named.values(), strict=True)]
 
 
-def _motion_lines(motion: Trajectory, width: int) -> Iterator[Line]:
-    from mbplugin.report.text.reactions import simulate_lines
-
-    return simulate_lines(motion, width=width)
-
-
 def _motion_document(motion: Trajectory) -> dict[str, Any]:
     from mbplugin.report.documents.motions import simulate_document
 
@@ -84,13 +74,6 @@ def _motion_document(motion: Trajectory) -> dict[str, Any]:
     # only the command knows its request
     del document["request"]
     return document
-
-
-def _motion_chapter(motion: Trajectory) -> Chapter:
-    from mbplugin.report.html.chapters import Chapter
-
-    mech = motion.mechanism
-    return Chapter(title=f"Motion of {mech.name}", model=mech, motion=motion)
 
 
 def charts_of(motion: Trajectory) -> Iterator[Html]:
@@ -104,29 +87,6 @@ def charts_of(motion: Trajectory) -> Iterator[Html]:
         yield from (figure(chart, note) for chart, note in islice(motion_charts(motion, ()), _CHARTS))
 
 
-def _deviations(found: Agreement) -> list[dict[str, Any]]:
-    names = ("quantity", "element", "deviation", "bound", "unit", "agrees", "time")
-    return [{name: getattr(row, name) for name in names} for row in found.rows]
-
-
-def _agreement_lines(found: Agreement, width: int) -> Iterator[Line]:
-    from mbplugin.report.text.models import crosscheck_lines
-
-    return crosscheck_lines(found, f"{found.engine} and mbplugin", width)
-
-
-def _agreement_document(found: Agreement) -> dict[str, Any]:
-    from mbplugin.report.documents.motions import crosscheck_document
-
-    return crosscheck_document(found, "", ())
-
-
-def _agreement_chapter(found: Agreement) -> Chapter:
-    from mbplugin.report.html.chapters import Chapter
-
-    return Chapter(title=f"Beside {found.engine}", agreement=found)
-
-
 def _wrenches(reactions: Reactions) -> list[dict[str, Any]]:
     return [
         {"constraint": one.name, "kind": one.kind, "type": one.type, "component": component.name}
@@ -134,25 +94,6 @@ def _wrenches(reactions: Reactions) -> list[dict[str, Any]]:
         for one in reactions.constraints
         for component in one.components
     ]
-
-
-def _reactions_lines(reactions: Reactions, width: int) -> Iterator[Line]:
-    from mbplugin.report.text.reactions import reactions_lines
-
-    return reactions_lines(reactions, width)
-
-
-def _reactions_document(reactions: Reactions) -> dict[str, Any]:
-    from mbplugin.report.documents.motions import reactions_document
-
-    return reactions_document(reactions, reactions.mechanism.name, ())
-
-
-def _reactions_chapter(reactions: Reactions) -> Chapter:
-    from mbplugin.report.html.chapters import Chapter
-
-    mech = reactions.mechanism
-    return Chapter(title=f"Joint reactions of {mech.name}", model=mech, reactions=reactions)
 
 
 def _draw_reactions(reactions: Reactions, figure: Any) -> None:
@@ -203,14 +144,6 @@ def _draw_misfits(response: MisfitResponse, figure: Any) -> None:
     bars(figure, "largest load of a misfit of 1 m or 1 rad", "N, N·m", names, {"load": values})
 
 
-def _actuator_rows(forces: ActuatorForces) -> list[dict[str, Any]]:
-    return [{name: getattr(force, name) for name in _ACTUATOR} for force in forces.forces]
-
-
-def _draw_actuators(forces: ActuatorForces, figure: Any) -> None:
-    bars(figure, "actuator forces", "N, N·m", forces.joints, {"least norm": forces.values.tolist()})
-
-
 def _engine_rows(found: SideBySide) -> list[dict[str, Any]]:
     return [
         {"joint": joint.name, "component": COMPONENTS[k], "unique": bool(joint.unique[k])}
@@ -218,24 +151,6 @@ def _engine_rows(found: SideBySide) -> list[dict[str, Any]]:
         for joint in found.joints
         for k in range(len(COMPONENTS))
     ]
-
-
-def _engine_lines(found: SideBySide, width: int) -> Iterator[Line]:
-    from mbplugin.report.text.models import engines_lines
-
-    return engines_lines(found, width)
-
-
-def _engine_document(found: SideBySide) -> dict[str, Any]:
-    from mbplugin.report.documents.models import engines_document
-
-    return engines_document(found, found.mechanism.name, ())
-
-
-def _engine_chapter(found: SideBySide) -> Chapter:
-    from mbplugin.report.html.chapters import Chapter
-
-    return Chapter(title=f"Joint forces of {found.mechanism.name}", side_by_side=found)
 
 
 def _draw_engines(found: SideBySide, figure: Any) -> None:
@@ -246,16 +161,6 @@ def _draw_engines(found: SideBySide, figure: Any) -> None:
     }
     names = [joint.name for joint in found.joints]
     bars(figure, f"{found.mechanism.name}: forces in the joints", "N", names, series)
-
-
-def _envelope_rows(envelope: Envelope) -> list[dict[str, object]]:
-    return list(envelope.rows)
-
-
-def _envelope_lines(envelope: Envelope, width: int) -> Iterator[Line]:
-    from mbplugin.report.text.reactions import envelope_lines
-
-    return envelope_lines(envelope, width)
 
 
 def _draw_envelope(envelope: Envelope, figure: Any) -> None:
@@ -273,12 +178,6 @@ def _rest_rows(found: Equilibrium) -> list[dict[str, object]]:
         {"coordinate": name, "q": q, "start": start}
         for (name, q), start in zip(found.positions.items(), starts, strict=True)
     ]
-
-
-def _rest_lines(found: Equilibrium, width: int) -> Iterator[Line]:
-    from mbplugin.report.text.models import equilibrium_lines
-
-    return equilibrium_lines(found, width)
 
 
 def _draw_rest(found: Equilibrium, figure: Any) -> None:
@@ -299,25 +198,6 @@ def _mode_rows(found: Linearization) -> list[dict[str, object]]:
     ]
 
 
-def _mode_document(found: Linearization) -> dict[str, Any]:
-    from mbplugin.report.documents.motions import modes_document
-
-    return modes_document(found, ())
-
-
-def _mode_lines(found: Linearization, width: int) -> Iterator[Line]:
-    from mbplugin.report.text.models import modes_lines
-
-    return modes_lines(found, width)
-
-
-def _modes_chapter(found: Linearization) -> Chapter:
-    from mbplugin.report.html.chapters import Chapter
-
-    mech = found.mechanism
-    return Chapter(title=f"Modes of {mech.name}", model=mech, modes=found)
-
-
 def _draw_modes(found: Linearization, figure: Any) -> None:
     series = {f"{mode.frequency:.3g} Hz": mode.shape.tolist() for mode in found.modes[:_MODES]}
     title = f"{found.mechanism.name}: shapes of the lowest modes"
@@ -325,52 +205,6 @@ def _draw_modes(found: Linearization, figure: Any) -> None:
 
 
 # Stops, their tables and searches, sweeps, calibrations, distances and zones.
-
-
-def _with(names: tuple[str, ...], values: Any) -> list[dict[str, Any]]:
-    return [{name: getattr(value, name) for name in names} for value in values]
-
-
-def _stop_lines(module: str) -> Callable[[Any, int], Iterator[Line]]:
-    """Return the function that yields the text lines of a command; its module is imported on use."""
-
-    def lines(result: Any, width: int) -> Iterator[Line]:
-        from importlib import import_module
-
-        part = "stop" if module == "estop" else "stopping"
-        text = import_module(f"mbplugin.report.text.{part}")
-        made: Iterator[Line] = getattr(text, f"{module}_lines")(result, width)
-        return made
-
-    return lines
-
-
-def _stop_document(module: str, *also: Any) -> Callable[[Any], dict[str, Any]]:
-    def document(result: Any) -> dict[str, Any]:
-        from importlib import import_module
-
-        documents = import_module("mbplugin.report.documents.stopping")
-        made: dict[str, Any] = getattr(documents, f"{module}_document")(result, *also)
-        return made
-
-    return document
-
-
-def _stop_page(name: str) -> Callable[[Any], Chapter]:
-    def chapter(result: Any) -> Chapter:
-        from mbplugin.report.html import chapters
-
-        made: Chapter = getattr(chapters, f"{name}_chapter")(result)
-        return made
-
-    return chapter
-
-
-def _stop_chapter(stop: StopReport) -> Chapter:
-    from mbplugin.report.html.chapters import Chapter
-
-    mech = stop.trajectory.mechanism
-    return Chapter(title=f"Stop of {mech.name}", model=mech, stop=stop)
 
 
 def _table_rows(table: StoppingTable) -> list[dict[str, Any]]:
@@ -403,11 +237,6 @@ def _draw_table(table: StoppingTable, figure: Any) -> None:
     sides[0].legend(title="axis, category")
 
 
-def _draw_worst(worst: WorstStops, figure: Any) -> None:
-    values = [one.value for one in worst.found]
-    bars(figure, "worst stops", "s; rad, m", [one.name for one in worst.found], {"found": values})
-
-
 def _draw_fit(calibration: Calibration, figure: Any) -> None:
     axes = figure.add_subplot()
     for held_out, label in ((False, "fitted"), (True, "predicted")):
@@ -415,10 +244,6 @@ def _draw_fit(calibration: Calibration, figure: Any) -> None:
         axes.plot(range(len(own)), [row.distance_deviation for row in own], "o", label=label)
     axes.set_ylabel("relative deviation of the distance")
     axes.legend()
-
-
-def _terms(distance: Distance) -> list[dict[str, Any]]:
-    return _with(("symbol", "value", "unit", "meaning", "source"), distance.terms)
 
 
 def _corners(zone: StopZone) -> list[dict[str, Any]]:
@@ -453,62 +278,94 @@ PRESENTATIONS = {
     "Trajectory": Presentation(
         rows=_samples,
         document=_motion_document,
-        lines=_motion_lines,
-        chapter=_motion_chapter,
+        lines=lambda motion, width: writer("text.reactions").simulate_lines(motion, width=width),
+        chapter=lambda motion: writer("html.chapters").Chapter(
+            title=f"Motion of {motion.mechanism.name}", model=motion.mechanism, motion=motion
+        ),
         pictures=charts_of,
     ),
     "Agreement": Presentation(
-        rows=_deviations,
-        document=_agreement_document,
-        lines=_agreement_lines,
-        chapter=_agreement_chapter,
+        rows=lambda found: attributes(
+            ("quantity", "element", "deviation", "bound", "unit", "agrees", "time"), found.rows
+        ),
+        document=lambda found: writer("documents.motions").crosscheck_document(found, "", ()),
+        lines=lambda found, width: writer("text.models").crosscheck_lines(
+            found, f"{found.engine} and mbplugin", width
+        ),
+        chapter=lambda found: writer("html.chapters").Chapter(
+            title=f"Beside {found.engine}", agreement=found
+        ),
     ),
     "Reactions": Presentation(
         rows=_wrenches,
         columns=_WRENCH,
         shown=("constraint", "type", "component", "value", "unit", "unique", "source"),
-        document=_reactions_document,
-        lines=_reactions_lines,
-        chapter=_reactions_chapter,
+        document=lambda found: writer("documents.motions").reactions_document(
+            found, found.mechanism.name, ()
+        ),
+        lines=lambda found, width: writer("text.reactions").reactions_lines(found, width),
+        chapter=lambda found: writer("html.chapters").Chapter(
+            title=f"Joint reactions of {found.mechanism.name}", model=found.mechanism, reactions=found
+        ),
         draw=_draw_reactions,
     ),
     "ReactionMask": Presentation(rows=_mask_rows, columns=("joint", *COMPONENTS), draw=_draw_mask),
     "MisfitResponse": Presentation(
         rows=_misfit_rows, columns=_MISFIT, lines=_misfit_lines, draw=_draw_misfits
     ),
-    "ActuatorForces": Presentation(rows=_actuator_rows, columns=_ACTUATOR, draw=_draw_actuators),
-    "Envelope": Presentation(rows=_envelope_rows, lines=_envelope_lines, draw=_draw_envelope),
-    "Equilibrium": Presentation(rows=_rest_rows, lines=_rest_lines, draw=_draw_rest),
+    "ActuatorForces": Presentation(
+        rows=lambda found: attributes(_ACTUATOR, found.forces),
+        columns=_ACTUATOR,
+        draw=lambda found, figure: bars(
+            figure, "actuator forces", "N, N·m", found.joints, {"least norm": found.values.tolist()}
+        ),
+    ),
+    "Envelope": Presentation(
+        rows=lambda envelope: list(envelope.rows),
+        lines=lambda envelope, width: writer("text.reactions").envelope_lines(envelope, width),
+        draw=_draw_envelope,
+    ),
+    "Equilibrium": Presentation(
+        rows=_rest_rows,
+        lines=lambda found, width: writer("text.models").equilibrium_lines(found, width),
+        draw=_draw_rest,
+    ),
     "Linearization": Presentation(
         rows=_mode_rows,
         columns=_MODE,
         shown=_MODE,
-        document=_mode_document,
-        lines=_mode_lines,
-        chapter=_modes_chapter,
+        document=lambda found: writer("documents.motions").modes_document(found, ()),
+        lines=lambda found, width: writer("text.models").modes_lines(found, width),
+        chapter=lambda found: writer("html.chapters").Chapter(
+            title=f"Modes of {found.mechanism.name}", model=found.mechanism, modes=found
+        ),
         draw=_draw_modes,
     ),
     "SideBySide": Presentation(
         rows=_engine_rows,
-        document=_engine_document,
-        lines=_engine_lines,
-        chapter=_engine_chapter,
+        document=lambda found: writer("documents.models").engines_document(found, found.mechanism.name, ()),
+        lines=lambda found, width: writer("text.models").engines_lines(found, width),
+        chapter=lambda found: writer("html.chapters").Chapter(
+            title=f"Joint forces of {found.mechanism.name}", side_by_side=found
+        ),
         draw=_draw_engines,
     ),
     "Swept": Presentation(
         rows=_quantiles,
         columns=("quantity", *(f"{share:.0%}" for share in QUANTILES)),
-        document=_stop_document("sweep", "", ()),
-        lines=_stop_lines("sweep"),
-        chapter=_stop_page("sweep"),
+        document=lambda swept: writer("documents.stopping").sweep_document(swept, "", ()),
+        lines=lambda swept, width: writer("text.stopping").sweep_lines(swept, width),
+        chapter=lambda swept: writer("html.chapters").sweep_chapter(swept),
         draw=_draw_sweep,
     ),
     "StopReport": Presentation(
-        rows=lambda stop: _with(_JOINT, stop.joints),
+        rows=lambda stop: attributes(_JOINT, stop.joints),
         shown=("name", "unit", "rate", "time", "travel", "brake_energy", "stopped"),
-        document=_stop_document("estop", "", ()),
-        lines=_stop_lines("estop"),
-        chapter=_stop_chapter,
+        document=lambda stop: writer("documents.stopping").estop_document(stop, "", ()),
+        lines=lambda stop, width: writer("text.stop").estop_lines(stop, width),
+        chapter=lambda stop: writer("html.chapters").Chapter(
+            title=f"Stop of {stop.trajectory.mechanism.name}", model=stop.trajectory.mechanism, stop=stop
+        ),
         pictures=lambda stop: charts_of(stop.trajectory),
         draw=_draw_stop,
     ),
@@ -518,31 +375,37 @@ PRESENTATIONS = {
             *("category", "joint", "speed_percent", "extension_percent", "payload_percent"),
             *("time", "distance", "unit", "tool_distance"),
         ),
-        document=_stop_document("stop_table"),
-        lines=_stop_lines("stop_table"),
-        chapter=_stop_page("table"),
+        document=lambda table: writer("documents.stopping").stop_table_document(table),
+        lines=lambda table, width: writer("text.stopping").stop_table_lines(table, width),
+        chapter=lambda table: writer("html.chapters").table_chapter(table),
         draw=_draw_table,
     ),
     "WorstStops": Presentation(
-        rows=lambda worst: _with(_WORST, worst.found),
+        rows=lambda worst: attributes(_WORST, worst.found),
         shown=_WORST[:-1],
-        document=_stop_document("worst_stop", "", ()),
-        lines=_stop_lines("worst_stop"),
-        chapter=_stop_page("worst"),
-        draw=_draw_worst,
+        document=lambda worst: writer("documents.stopping").worst_stop_document(worst, "", ()),
+        lines=lambda worst, width: writer("text.stopping").worst_stop_lines(worst, width),
+        chapter=lambda worst: writer("html.chapters").worst_chapter(worst),
+        draw=lambda worst, figure: bars(
+            figure,
+            "worst stops",
+            "s; rad, m",
+            [one.name for one in worst.found],
+            {"found": [one.value for one in worst.found]},
+        ),
     ),
     "Calibration": Presentation(
-        rows=lambda calibration: _with(_FITTED, calibration.rows),
-        document=_stop_document("calibrate"),
-        lines=_stop_lines("calibrate"),
-        chapter=_stop_page("calibration"),
+        rows=lambda calibration: attributes(_FITTED, calibration.rows),
+        document=lambda calibration: writer("documents.stopping").calibrate_document(calibration),
+        lines=lambda calibration, width: writer("text.stopping").calibrate_lines(calibration, width),
+        chapter=lambda calibration: writer("html.chapters").calibration_chapter(calibration),
         draw=_draw_fit,
     ),
     "Distance": Presentation(
-        rows=_terms,
-        document=_stop_document("distance"),
-        lines=_stop_lines("distance"),
-        chapter=_stop_page("distance"),
+        rows=lambda distance: attributes(("symbol", "value", "unit", "meaning", "source"), distance.terms),
+        document=lambda distance: writer("documents.stopping").distance_document(distance),
+        lines=lambda distance, width: writer("text.stopping").distance_lines(distance, width),
+        chapter=lambda distance: writer("html.chapters").distance_chapter(distance),
         draw=lambda distance, figure: bars(
             figure,
             distance.formula,

@@ -127,11 +127,10 @@ def table_lines(
     rows: Sequence[tuple[str, Sequence[str]]],
     width: int = PLAIN_WIDTH,
     column: int = 13,
-    styles: Sequence[str] = (),
 ) -> Iterator[Line]:
     """Yield a blank line, then a table; see :func:`grid_lines`."""
     yield Line()
-    yield from grid_lines(title, heads, rows, width, column, styles)
+    yield from grid_lines(title, heads, rows, width, column)
 
 
 def grid_lines(

@@ -235,26 +235,24 @@ def initialization_lines(
     yield from _row("robots", f"{len(names)}: {listed(names, 6)}", width)
     yield from _reasons("excluded", [(one.file, one.reason) for one in found.excluded], width)
     yield from _reasons("skipped", found.skipped, width)
-    yield from _row("findings", _findings(found), width)
-    new = [one.name for one in files if not one.exists]
-    yield from _row("to write" if dry_run else "written", ", ".join(new) or "nothing", width)
-    for one in files:
-        if one.exists:
-            rest = _where_to_add(one.name) if one.addition else "it has all"
-            yield from _row("exists", f"{one.name}, left as it is; {rest}", width)
-            # to be copied
-            yield from (Line(f"    {line}", "yellow") for line in one.addition.splitlines())
-    yield from _next(found, files, dry_run, width)
-
-
-def _findings(found: Survey) -> str:
     known = len(found.findings) - len(found.lasting)
     parts = [f"{counted(known, 'finding')}, known in the baseline from now on" if known else "none"]
     if found.lasting:
         parts.append(
             f"{len(found.lasting)} that no baseline can hold and that fail: {visible(found.lasting[0].message)}"
         )
-    return "; ".join(parts)
+    yield from _row("findings", "; ".join(parts), width)
+    new = [one.name for one in files if not one.exists]
+    yield from _row("to write" if dry_run else "written", ", ".join(new) or "nothing", width)
+    for one in files:
+        if one.exists:
+            rest = "it has all"
+            if one.addition:
+                rest = f"add to it{', above its first table' * (one.name == 'mbplugin.toml')}:"
+            yield from _row("exists", f"{one.name}, left as it is; {rest}", width)
+            # to be copied
+            yield from (Line(f"    {line}", "yellow") for line in one.addition.splitlines())
+    yield from _next(found, files, dry_run, width)
 
 
 def _reasons(name: str, reasons: Sequence[tuple[str, str]], width: int) -> Iterator[Line]:
@@ -262,10 +260,6 @@ def _reasons(name: str, reasons: Sequence[tuple[str, str]], width: int) -> Itera
         yield from _row(name if k == 0 else "", f"{file}: {reason}", width)
     if len(reasons) > _MOST_FILES:
         yield from _row("", f"and {len(reasons) - _MOST_FILES} more (--output-format json has all)", width)
-
-
-def _where_to_add(name: str) -> str:
-    return "add to it, above its first table:" if name == "mbplugin.toml" else "add to it:"
 
 
 def _next(found: Survey, files: Sequence[NewFile], dry_run: bool, width: int) -> Iterator[Line]:
@@ -278,7 +272,7 @@ def _next(found: Survey, files: Sequence[NewFile], dry_run: bool, width: int) ->
             "edit", f"{text}{other}{' with --source URL' if other else ', or state --source URL'}", width
         )
     if found.lasting:
-        words = "mend what no baseline can hold; then mbplugin lint . exits 0"
+        words = "fix what no baseline can hold; then mbplugin lint . exits 0"
     elif any(one.exists and one.addition for one in files):
         words = "after the additions, mbplugin lint . exits 0"
     else:

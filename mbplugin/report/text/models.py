@@ -30,7 +30,7 @@ from mbplugin.report.text import (
 if TYPE_CHECKING:
     from mbplugin.closing.commanded import Commanded
     from mbplugin.closing.drift import Closing, Drift
-    from mbplugin.comparison.agreement import Agreement, Check, Row
+    from mbplugin.comparison.agreement import Agreement, Row
     from mbplugin.comparison.models.alignment import Difference, ModelDiff, Normalised, Quantities, StopFigure
     from mbplugin.comparison.side_by_side import JointWrench, SideBySide
     from mbplugin.simulation.equilibrium import Equilibrium, Linearization, Mode
@@ -246,7 +246,7 @@ def engines_verdict(found: SideBySide, mark: str = "*") -> str:
     """Return a sentence on the agreement of the engines, for determined and for undetermined (marked) components."""
     redundant = counted(found.degree_of_redundancy, "redundant constraint")
     if not found.compared:
-        return f"{found.mode}, {redundant}; no second engine answers, so nothing is compared."
+        return f"{found.mode}, {redundant}; no second engine gave a result, so nothing is compared."
     every = all(joint.unique.all() for joint in found.joints)
     what = "every force, all determined" if every else "what is determined"
     said = f"{found.mode}, {redundant}; {_unique_words(found, what)}"
@@ -334,7 +334,15 @@ def _engine_lines(found: Agreement, width: int, units: Units) -> Iterator[Line]:
     if moved:
         yield from _moved(found, moved, width, units)
     if found.checks:
-        yield from _checks(found.checks, width)
+        cells = [
+            (
+                f"{check.program}: {check.name}{f' [{check.unit}]' if check.unit != '1' else ''}",
+                (f"{check.value:.3g}", f"{check.bound:.3g}"),
+            )
+            for check in found.checks
+        ]
+        agree = [check.passes for check in found.checks]
+        yield from _table("checks of each motion alone", ("off by", "bound"), cells, agree, width)
 
 
 def _sentence(text: str) -> str:
@@ -389,18 +397,6 @@ def _moved(found: Agreement, rows: Sequence[Row], width: int, units: Units) -> I
             )
     heads = (*(f"{1e3 * step:.4g} ms" for step in found.steps), "step → 0", "bound")
     yield from _table("largest deviation", heads, cells, agree, width, below)
-
-
-def _checks(checks: Sequence[Check], width: int) -> Iterator[Line]:
-    cells = [
-        (
-            f"{check.program}: {check.name}{f' [{check.unit}]' if check.unit != '1' else ''}",
-            (f"{check.value:.3g}", f"{check.bound:.3g}"),
-        )
-        for check in checks
-    ]
-    agree = [check.passes for check in checks]
-    yield from _table("checks of each motion alone", ("off by", "bound"), cells, agree, width)
 
 
 def _table(
@@ -497,7 +493,7 @@ def close_verdict(found: Closing) -> str:
         reasons.append("the written file moves in another way under the same commands, see below")
     if not found.keeps_mobility:
         reasons.append(
-            f"the mobility is not kept (with driven joints held {before.held_dof} before, {after.held_dof} after)"
+            f"the mobility changes (with driven joints held {before.held_dof} before, {after.held_dof} after)"
         )
     return f"not proved: {'; '.join(reasons) or 'constraints are redundant'} ({p})."
 
@@ -543,7 +539,7 @@ def _under_command(found: Commanded) -> str:
     return (
         f"{driven} for {found.duration:g} s in {found.engine}, without contacts (seed {found.seed}, "
         f"steps of {1e3 * found.step:g} ms): bodies end up to "
-        f"{found.angle:.2g} rad and {found.distance:.2g} m apart ({found.body}), after ways of up to "
+        f"{found.angle:.2g} rad and {found.distance:.2g} m apart ({found.body}), after moving up to "
         f"{found.moved:.2g} m{proves}"
     )
 

@@ -37,7 +37,8 @@ def estop_lines(report: StopReport, width: int = PLAIN_WIDTH, units: Units = SI)
     yield from _joints(report, width, units)
     yield from _tool(report, width, units)
     yield from _peaks(report, width)
-    yield from _energies(report, width)
+    rows = [(words, [cell]) for words, cell in energy_rows(report)]
+    yield from table_lines("energy", ("[J]",), rows, width)
     yield from event_lines([event for event in report.events if event.kind in _KINDS], width, 6)
     yield from sentences_under("Brakes and ramps", said_in(report.scenario.stated, units), width)
     yield from sentences_under("Assumed", joined_by_words(report.assumed), width)
@@ -60,11 +61,6 @@ def _tool(report: StopReport, width: int, units: Units) -> Iterator[Line]:
     yield Line()
     for sentence in filter(None, (*tool_sentences(report, units), impact_sentence(report, units))):
         yield from (Line(text) for text in wrapped(sentence, width, "  ", "    "))
-
-
-def _energies(report: StopReport, width: int) -> Iterator[Line]:
-    rows = [(words, [cell]) for words, cell in energy_rows(report)]
-    yield from table_lines("energy", ("[J]",), rows, width)
 
 
 def falling_sentence(report: StopReport) -> str:
@@ -231,11 +227,11 @@ def bounded(bound: ToleranceBound, size: float, unit: str) -> str:
     return f"{clause} ({percent(bound.share)} takes {bound.required} repeats, and there are {bound.count})"
 
 
-def missing_sentence(bound: ToleranceBound, what: str = "stop") -> str:
+def missing_sentence(bound: ToleranceBound) -> str:
     """Return the reason why there is no finite bound, with the number of stops required; empty if there is one."""
     goal = f"a bound of {percent(bound.share)} with {percent(bound.confidence)} confidence"
     if not bound.rank:
-        sentence = f"{goal} needs {counted(bound.required, what)}, and there are {bound.count}"
+        sentence = f"{goal} needs {counted(bound.required, 'stop')}, and there are {bound.count}"
         if bound.count and not bound.infinite:
             share = lower_percent(bound.share_of_largest)
             sentence += f"; the largest of these is a bound of {share}"

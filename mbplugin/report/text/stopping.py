@@ -25,6 +25,7 @@ from mbplugin.report.text.stop import bounded, missing_sentence, percent
 from mbplugin.stopping.outcome import OUTCOME_WORDS
 from mbplugin.stopping.table import (
     TEXT_CELLS,
+    StoppingTable,
     at_most,
     cells_with_bounds,
     rows_in_units,
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
     from mbplugin.stopping.scenario import ToolChoice
     from mbplugin.stopping.sweep import Swept
     from mbplugin.stopping.sweep.run import SweepReport
-    from mbplugin.stopping.table import StoppingTable
     from mbplugin.stopping.worst_search import FailedBrake, WorstStop, WorstStops
     from mbplugin.stopping.zones.distance import Distance
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import sqrt
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mbplugin.dynamics.kernels.articulated import increment_rate
 from mbplugin.model import AnyArray, Array
-from mbplugin.simulation.integrators.contract import Chunk, Control, Derivative, Integrator, PythonStep
+from mbplugin.simulation.integrators import contract
 from mbplugin.simulation.integrators.explicit_loop import (
     LEAST,
     MOST,
@@ -20,11 +20,7 @@ from mbplugin.simulation.integrators.explicit_loop import (
     cubic,
     explicit_loop,
 )
-from mbplugin.simulation.kernel_state import evaluate_address, place_of
-
-if TYPE_CHECKING:
-    from mbplugin.simulation.integrators.contract import State, StepperInPython
-    from mbplugin.simulation.kernel_state import KernelState
+from mbplugin.simulation.kernel_state import KernelState, evaluate_address, place_of
 
 #: The coefficients of DOP853: weights of earlier stages in each stage of a step.
 A: tuple[tuple[float, ...], ...] = (
@@ -287,7 +283,7 @@ D: tuple[tuple[float, ...], ...] = (
 )
 
 
-class ExplicitIntegrator(Integrator):
+class ExplicitIntegrator(contract.Integrator):
     """An explicit Runge–Kutta method.
 
     Parameters
@@ -306,9 +302,9 @@ class ExplicitIntegrator(Integrator):
         self,
         kernel_state: KernelState,
         event_functions: AnyArray,
-        state: State,
-        control: Control,
-        chunk: Chunk,
+        state: contract.State,
+        control: contract.Control,
+        chunk: contract.Chunk,
         counts: Array,
     ) -> tuple[int, int]:
         """Take compiled steps in place; return status and number of samples.
@@ -335,7 +331,7 @@ class ExplicitIntegrator(Integrator):
         )
         return int(status), int(kept)
 
-    def in_python(self, stepper: StepperInPython) -> PythonStep:
+    def in_python(self, stepper: contract.StepperInPython) -> contract.PythonStep:
         """Return the step of this method in Python."""
         return ExplicitStep(self.tableau, stepper)
 
@@ -350,11 +346,13 @@ class ExplicitStep:
     start.
     """
 
-    def __init__(self, tableau: Tableau, stepper: StepperInPython) -> None:
+    def __init__(self, tableau: Tableau, stepper: contract.StepperInPython) -> None:
         self._tableau, self._stepper = tableau, stepper
         self._of = tableau.coefficients
 
-    def __call__(self, kernel_state: KernelState, state: State, control: Control, dense: Array) -> float:
+    def __call__(
+        self, kernel_state: KernelState, state: contract.State, control: contract.Control, dense: Array
+    ) -> float:
         """Take a step in place and fill its ``dense`` (d, 2, nv) output; return its length, s, or 0 or −1."""
         f, nv = self._stepper.derivative(kernel_state, state), len(state.qd)
         y = np.concatenate((np.zeros(nv), state.qd, state.work))
@@ -385,10 +383,10 @@ class ExplicitStep:
 
     def _adaptive(
         self,
-        f: Derivative,
+        f: contract.Derivative,
         kernel_state: KernelState,
-        state: State,
-        control: Control,
+        state: contract.State,
+        control: contract.Control,
         y: Array,
         first: Array,
     ) -> tuple[float, bool, Array, Array] | float:
@@ -396,29 +394,20 @@ class ExplicitStep:
 
         Return 0 if the step becomes too small, −1 if a rejected step is not to be tried again.
         """
-        grown, power, nv = MOST, self._of.exponent, len(state.qd)
-        independent = kernel_state.row_independence[0] >= control.dependent
-        state.h = min(state.h, control.largest_step)
-        while True:
-            last = state.h >= (control.end - state.t) * (1.0 - 1e-12)
-            h = control.end - state.t if last else state.h
-            if h < SHORTEST * (1.0 + abs(state.t)):
-                return 0.0
+
+        def attempt(h: float) -> tuple[Array, Array, float]:
             new, k = self._stages(f, state.t, h, y, first)
             scale = control.atol + control.rtol * sizes_of(kernel_state, state.q, y, new)
-            error = self._error(h, k[:, : 2 * nv], scale)
-            if error < 1.0:
-                break
-            self._stepper.counts[1] += 1
-            state.h = h * max(LEAST, SAFETY * error**power) if np.isfinite(error) else h * LEAST
-            grown = 1.0
-            if not independent:
-                return -1.0
-        grown = min(grown, SAFETY * error**power) if error > 0 else grown
-        state.h = max(state.h, h * grown) if last else h * grown
-        return h, last, new, k
+            return new, k, self._error(h, k[:, : 2 * len(state.qd)], scale)
 
-    def _stages(self, f: Derivative, t: float, h: float, y: Array, first: Array) -> tuple[Array, Array]:
+        state.h = min(state.h, control.largest_step)
+        return step_of_small_error(
+            attempt, self._of.exponent, kernel_state, state, control, self._stepper.counts
+        )
+
+    def _stages(
+        self, f: contract.Derivative, t: float, h: float, y: Array, first: Array
+    ) -> tuple[Array, Array]:
         """Return the state after a step of h, and the derivatives at its stages and, if the method uses it, at its end.
 
         If a too long step overflows, the state and the later derivatives are NaN.
@@ -446,7 +435,7 @@ class ExplicitStep:
             return 0.0
         return abs(h) * first / sqrt((first + 0.01 * second) * len(scale))
 
-    def _polynomial(self, f: Derivative, t: float, h: float, y: Array, k: Array) -> Array:
+    def _polynomial(self, f: contract.Derivative, t: float, h: float, y: Array, k: Array) -> Array:
         """Return the dense output (d+1, n) of a step, lowest power of its fraction first."""
         of, known = self._of, len(k)
         k = np.vstack((k, np.zeros((len(of.A) - known, len(y)))))
@@ -456,6 +445,40 @@ class ExplicitStep:
         out = h * of.dense.T @ k
         out[0] += y
         return np.asarray(out)
+
+
+def step_of_small_error(
+    attempt: Callable[[float], tuple[Array, Array, float]],
+    exponent: float,
+    kernel_state: KernelState,
+    state: contract.State,
+    control: contract.Control,
+    counts: Array,
+) -> tuple[float, bool, Array, Array] | float:
+    """Return a step of sufficiently small error: length, whether it is the last one, end state and stages.
+
+    Return 0 if the step becomes too small, −1 if a rejected step is not to be tried again. ``attempt`` returns the
+    state (n,) after a step, its stages (s, n) and its error relative to the tolerance; the error grows with a power of
+    the step that is −1/``exponent``. Rejected steps are counted in ``counts[1]`` of counts (2,).
+    """
+    grown = MOST
+    independent = kernel_state.row_independence[0] >= control.dependent
+    while True:
+        last = state.h >= (control.end - state.t) * (1.0 - 1e-12)
+        h = control.end - state.t if last else state.h
+        if h < SHORTEST * (1.0 + abs(state.t)):
+            return 0.0
+        new, stages, error = attempt(h)
+        if error < 1.0:
+            break
+        counts[1] += 1
+        state.h = h * max(LEAST, SAFETY * error**exponent) if np.isfinite(error) else h * LEAST
+        grown = 1.0
+        if not independent:
+            return -1.0
+    grown = min(grown, SAFETY * error**exponent) if error > 0 else grown
+    state.h = max(state.h, h * grown) if last else h * grown
+    return h, last, new, stages
 
 
 def sizes_of(kernel_state: KernelState, q: Array, y: Array, new: Array) -> Array:

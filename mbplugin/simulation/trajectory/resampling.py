@@ -30,7 +30,6 @@ from mbplugin.phrases import cut_short
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from mbplugin.simulation.passing_marks import Event
     from mbplugin.simulation.trajectory import Samples
     from mbplugin.simulation.trajectory.record import Playback
 
@@ -138,7 +137,11 @@ def _first_of_two(at: Array) -> AnyArray:
 
 def _interpolated(trajectory: Samples, at: Array) -> dict[str, AnyArray]:
     """Return the arrays at times ``at`` (n,), s, interpolated between samples."""
-    first = _intervals(trajectory.time, at)
+    after = np.searchsorted(trajectory.time, at, side="right") - 1
+    before = np.searchsorted(trajectory.time, at, side="left") - 1
+    # the first of two equal times ends the interval before
+    first_of_two = _first_of_two(at) & (before >= 0)
+    first = np.where(first_of_two, before, np.minimum(after, max(len(trajectory.time) - 2, 0)))
     last = np.minimum(first + 1, len(trajectory.time) - 1)
     h = trajectory.time[last] - trajectory.time[first]
     s = np.where(h > 0, (at - trajectory.time[first]) / np.where(h > 0, h, 1.0), 1.0)
@@ -174,15 +177,6 @@ def _checked(trajectory: Samples, times: Sequence[float] | Array) -> Array:
     if (np.diff(at) < 0).any():
         raise BadUsage("the times to resample at decrease", expected="times in order")
     return np.asarray(np.clip(at, start, end))
-
-
-def _intervals(time: Array, at: Array) -> AnyArray:
-    """Return the indices (n,) of the samples that start the intervals around ``at`` (n,); ``time`` (T,), s."""
-    after = np.searchsorted(time, at, side="right") - 1
-    before = np.searchsorted(time, at, side="left") - 1
-    # the first of two equal times ends the interval before
-    first_of_two = _first_of_two(at) & (before >= 0)
-    return np.where(first_of_two, before, np.minimum(after, max(len(time) - 2, 0)))
 
 
 def _coordinates(trajectory: Samples, first: AnyArray, last: AnyArray, h: Array, s: Array) -> Array:
@@ -485,7 +479,18 @@ def write(trajectory: Samples, path: Path, reactions: Mapping[str, Array] = Mapp
         rows = zip(*(column.values.tolist() for column in table), strict=True)
         write_csv(path, [column.header for column in table], rows)
         return
-    arrays: dict[str, Any] = _arrays(trajectory)
+    mech = trajectory.mechanism
+    kept = ("time", "q", "qd", "qdd", *_ENERGIES, "segment")
+    arrays: dict[str, Any] = {
+        **{name: getattr(trajectory, name) for name in kept},
+        "momenta": trajectory.momenta,
+        "q_names": np.array(mech.q_names, dtype=str),
+        "qd_names": np.array(mech.qd_names, dtype=str),
+        "q_units": np.array(coordinate_units(mech), dtype=str),
+        "qd_units": np.array(rate_units(mech), dtype=str),
+        "momenta_units": np.array(momentum_units(mech), dtype=str),
+        "about": np.array(json.dumps(_about(trajectory))),
+    }
     arrays["reaction_pairs"] = np.array(list(reactions), dtype=str)
     arrays["reactions"] = np.array(list(reactions.values())).reshape(-1, len(trajectory.time), 6)
     with path.open("wb") as file:
@@ -525,21 +530,6 @@ def columns(trajectory: Samples, reactions: Mapping[str, Array] = MappingProxyTy
             yield Column(f"{pair} {component}", "", units_of(component).force, wrench[:, k])
 
 
-def _arrays(trajectory: Samples) -> dict[str, AnyArray]:
-    mech = trajectory.mechanism
-    kept = ("time", "q", "qd", "qdd", *_ENERGIES, "segment")
-    return {
-        **{name: getattr(trajectory, name) for name in kept},
-        "momenta": trajectory.momenta,
-        "q_names": np.array(mech.q_names, dtype=str),
-        "qd_names": np.array(mech.qd_names, dtype=str),
-        "q_units": np.array(coordinate_units(mech), dtype=str),
-        "qd_units": np.array(rate_units(mech), dtype=str),
-        "momenta_units": np.array(momentum_units(mech), dtype=str),
-        "about": np.array(json.dumps(_about(trajectory))),
-    }
-
-
 def _about(trajectory: Samples) -> dict[str, Any]:
     """Return the properties that are not arrays."""
     return {
@@ -554,17 +544,16 @@ def _about(trajectory: Samples) -> dict[str, Any]:
         "tolerance": trajectory.tolerance,
         "active": [list(names) for names in trajectory.active],
         "residuals": trajectory.residuals,
-        "events": [_event(event) for event in trajectory.events],
-    }
-
-
-def _event(event: Event) -> dict[str, Any]:
-    return {
-        "time": event.time,
-        "kind": event.kind,
-        "joint": event.joint,
-        "velocity_before": event.velocity_before.tolist(),
-        "velocity_after": event.velocity_after.tolist(),
-        "impulse": [[*label, value] for label, value in event.impulse.items()],
-        "text": event.text,
+        "events": [
+            {
+                "time": event.time,
+                "kind": event.kind,
+                "joint": event.joint,
+                "velocity_before": event.velocity_before.tolist(),
+                "velocity_after": event.velocity_after.tolist(),
+                "impulse": [[*label, value] for label, value in event.impulse.items()],
+                "text": event.text,
+            }
+            for event in trajectory.events
+        ],
     }

@@ -445,7 +445,8 @@ def axis_forces(motion: Samples, wrenches: JointWrenches, joint: str) -> AxisFor
         return None
     freedom = pair.kind.free[0]
     drive, friction = _driven(motion, wrenches, pair)
-    brake = _of_brake(motion, wrenches, joint)
+    braked = joint in {brake.joint for brake in motion.actions.brakes}
+    brake = wrenches.of_brake[joint].copy() if braked else np.zeros(len(motion.time))
     friction += _of_friction(motion, wrenches, pair, brake)
     total = _along(pair, wrenches.transmitted[joint])
     make_read_only(total, drive, brake, friction)
@@ -470,12 +471,6 @@ def _holding(motion: Samples, wrenches: JointWrenches, joint: str) -> Array:
     """Return the force (T,) of the lock that replaces the brake, friction or drive of a joint."""
     rows = wrenches.of_rest.get(str(Holder("lock", joint)))
     return np.zeros(len(motion.time)) if rows is None or not rows.shape[1] else rows[:, 0]
-
-
-def _of_brake(motion: Samples, wrenches: JointWrenches, joint: str) -> Array:
-    """Return the force of the brake of a joint, (T,), N·m or N; zero if there is none."""
-    braked = joint in {brake.joint for brake in motion.actions.brakes}
-    return wrenches.of_brake[joint].copy() if braked else np.zeros(len(motion.time))
 
 
 def _of_friction(motion: Samples, wrenches: JointWrenches, pair: Pair, brake: Array) -> Array:

@@ -314,7 +314,11 @@ def in_window(window: Window) -> str:
         )
         try:
             status_lines = _talk(process, pickle.dumps(window))
-            _wait(process)
+            try:
+                process.wait(_PATIENCE)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
         except BaseException:
             # an interrupt closes the window too
             process.kill()
@@ -340,14 +344,6 @@ def _talk(process: subprocess.Popen[bytes], request: bytes) -> set[bytes]:
         if line == ENDED:
             break
     return status_lines
-
-
-def _wait(process: subprocess.Popen[bytes]) -> None:
-    try:
-        process.wait(_PATIENCE)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
 
 
 def _sentence(status_lines: set[bytes], code: int, printed: IO[bytes]) -> str:

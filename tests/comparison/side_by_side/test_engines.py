@@ -217,7 +217,7 @@ def test_the_verdict_says_whether_engines_agree_and_to_what() -> None:
 
 def test_one_answer_alone_is_no_agreement() -> None:
     found = mb.engines(ROOT / "assets/husky.scene.toml")
-    assert "no second engine answers, so nothing is compared." in engines_verdict(found)
+    assert "no second engine gave a result, so nothing is compared." in engines_verdict(found)
     assert next(engines_lines(found)).style == "bold yellow"
     assert grade(Chapter(title="engines", side_by_side=found)) == "fair"
 

@@ -3,26 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, get_args
+
+from mbplugin.choices import PairTypeName
 
 from .dice import Dice
 from .sketch import Sketch, relative
 from .tables import Literal, Table, spoil_tables, toml
 
-PAIRS = (
-    *(
-        "fixed",
-        "revolute",
-        "continuous",
-        "prismatic",
-        "screw",
-        "cylindrical",
-        "universal",
-        "spherical",
-        "planar",
-    ),
-    *("point-on-line", "point-on-plane", "distance", "floating"),
-)
+PAIRS: tuple[str, ...] = get_args(PairTypeName)
 _STRANGE = (0.0, -1.0, 1e-300, 1e-9, 1e6, 1e12, 1e29, 1e31, float("nan"), float("inf"))
 
 

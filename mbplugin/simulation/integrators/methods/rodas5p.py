@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from math import sqrt
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numba
 import numpy as np
@@ -25,8 +25,16 @@ from mbplugin.dynamics.compiler import Records, compiled, kernel
 from mbplugin.dynamics.kernels.articulated import displace
 from mbplugin.model import AnyArray, Array
 from mbplugin.simulation.events import EVENT_FUNCTION, clear_candidates, mark_overloaded, reason_to_return
-from mbplugin.simulation.integrators.contract import Chunk, Control, Derivative, Integrator, PythonStep
-from mbplugin.simulation.integrators.explicit import sizes_of
+from mbplugin.simulation.integrators.contract import (
+    Chunk,
+    Control,
+    Derivative,
+    Integrator,
+    PythonStep,
+    State,
+    StepperInPython,
+)
+from mbplugin.simulation.integrators.explicit import sizes_of, step_of_small_error
 from mbplugin.simulation.integrators.explicit_loop import (
     LEAST,
     SAFETY,
@@ -44,15 +52,12 @@ from mbplugin.simulation.kernel_state import (
     TOO_SMALL,
     VECTOR,
     WEAK,
+    KernelState,
     evaluate_address,
     evaluate_from,
     load_struct,
     place_of,
 )
-
-if TYPE_CHECKING:
-    from mbplugin.simulation.integrators.contract import State, StepperInPython
-    from mbplugin.simulation.kernel_state import KernelState
 
 #: The coefficients of Rodas5P. Weights of earlier stages in the state of each stage; those of the step are the last
 #: row and 1, and the last stage is the error estimate.
@@ -585,29 +590,21 @@ class RosenbrockStep:
         """Take a step in place and fill its ``dense`` (5, 2, nv) output; return its length, s, or 0 or −1."""
         f, nv = self._stepper.derivative(kernel_state, state), len(state.qd)
         y = np.concatenate((np.zeros(nv), state.qd, state.work))
-        independent = kernel_state.row_independence[0] >= control.dependent
         state.h = min(state.h, control.largest_step, control.end - state.t)
         first = f(state.t, y)
         J, slopes = self._derivatives(f, kernel_state, state, y, first)
-        grown = MOST
-        while True:
-            last = state.h >= (control.end - state.t) * (1.0 - 1e-12)
-            h = control.end - state.t if last else state.h
-            if h < SHORTEST * (1.0 + abs(state.t)):
-                return 0.0
+
+        def attempt(h: float) -> tuple[Array, Array, float]:
             new, U = self._stages(f, state.t, h, y, first, J, slopes)
             scale = control.atol + control.rtol * sizes_of(kernel_state, state.q, y, new)
             with np.errstate(over="ignore", invalid="ignore"):
                 error = float(np.sqrt(np.mean((U[-1, : 2 * nv] / scale) ** 2))) if nv else 0.0
-            if error < 1.0:
-                break
-            self._stepper.counts[1] += 1
-            state.h = h * max(LEAST, SAFETY * error**EXPONENT) if np.isfinite(error) else h * LEAST
-            grown = 1.0
-            if not independent:
-                return -1.0
-        grown = min(grown, SAFETY * error**EXPONENT) if error > 0 else grown
-        state.h = max(state.h, h * grown) if last else h * grown
+            return new, U, error
+
+        found = step_of_small_error(attempt, EXPONENT, kernel_state, state, control, self._stepper.counts)
+        if isinstance(found, float):
+            return found
+        h, last, new, U = found
         k = H @ U
         rise = new - y
         powers = (y, rise + k[0], k[1] - k[0], k[2] - k[1], -k[2])

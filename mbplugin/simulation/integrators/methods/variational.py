@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from math import sqrt, tan
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
@@ -36,7 +36,14 @@ from mbplugin.dynamics.kernels.rows import RATE
 from mbplugin.dynamics.kernels.solve import SINGULAR, resist, row_acceleration, row_in_rates, row_rate
 from mbplugin.model import AnyArray, Array
 from mbplugin.simulation.events import EVENT_FUNCTION, clear_candidates, mark_overloaded, reason_to_return
-from mbplugin.simulation.integrators.contract import Chunk, Control, Integrator, PythonStep
+from mbplugin.simulation.integrators.contract import (
+    Chunk,
+    Control,
+    Integrator,
+    PythonStep,
+    State,
+    StepperInPython,
+)
 from mbplugin.simulation.integrators.explicit_loop import DEGREE, cubic, keep, settle
 from mbplugin.simulation.kernel_state import (
     BEYOND,
@@ -59,11 +66,6 @@ from mbplugin.simulation.kernel_state import (
     struct_pointer,
 )
 from mbplugin.simulation.problem import project_state
-
-if TYPE_CHECKING:
-    from mbplugin.simulation.integrators.contract import State, StepperInPython
-    from mbplugin.simulation.kernel_state import KernelState
-
 
 #: Smallest fraction of a step that is tried if its equations cannot be solved.
 SMALLEST_PART = 1e-6
