@@ -33,7 +33,7 @@ from mbplugin.joint_reactions.stiffness_estimate import (
     estimated_sections,
     left_out,
 )
-from mbplugin.model import Mechanism, Pair, ReactionSource, RowKind, Scene, Stiffness
+from mbplugin.model import Mechanism, Pair, ReactionSource, Scene, Stiffness
 from mbplugin.model.spatial import COMPONENTS, AnyArray, Array
 
 #: Relative size below which a flexibility is rounding.
@@ -513,8 +513,10 @@ def pair_flexibility(pair: Pair, K: Array) -> Array:
 
 def _constrained(pair: Pair) -> Sequence[str]:
     """Return the components in which a pair can deform under its own reaction."""
-    along_line = pair.kind.row_kind("d") is RowKind.DISTANCE
-    return COMPONENTS[:3] if along_line else pair.kind.constrained
+    rows = pair.kind.constrained
+    # a row that is no component acts along a line whose direction changes with the pose
+    along_line = COMPONENTS[:3] if any(row not in COMPONENTS for row in rows) else ()
+    return [c for c in COMPONENTS if c in rows or c in along_line]
 
 
 @dataclass(frozen=True, eq=False)

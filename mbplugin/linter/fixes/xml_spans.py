@@ -174,15 +174,6 @@ class XmlSpans:
             return self.replaced(before, after, "")
         return self.replaced(start, end, "")
 
-    def with_attribute(self, element: XmlElement, name: str, value: str) -> Edit:
-        """Return the edit that adds an attribute behind the last one."""
-        behind = (
-            element.attributes[-1].value_end + 1
-            if element.attributes
-            else element.start + 1 + len(element.tag)
-        )
-        return self.replaced(behind, behind, f' {name}="{escaped(value, chr(34))}"')
-
     def with_first_child(self, element: XmlElement, text: str) -> Edit | None:
         """Return the edit that puts an element before the first child; None for an element without content."""
         if element.is_empty:

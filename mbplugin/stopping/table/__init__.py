@@ -214,9 +214,11 @@ class Column(NamedTuple):
 #: Columns of the tables of all releases. Tables of earlier releases may lack any other column, so the schema does not
 #: require it.
 ALWAYS = frozenset(
-    "category axis joint unit speed_percent extension_percent payload_percent speed sense extension payload "
-    "deceleration time distance reaction_time reaction_distance rest_time tool_distance tool_displacement outcome "
-    "slips q".split()
+    {
+        *("category", "axis", "joint", "unit", "speed_percent", "extension_percent", "payload_percent"),
+        *("speed", "sense", "extension", "payload", "deceleration", "time", "distance", "reaction_time"),
+        *("reaction_distance", "rest_time", "tool_distance", "tool_displacement", "outcome", "slips", "q"),
+    }
 )
 #: Columns by key, in the order of rows, CSV and JSON. The column ``command`` is added when a table is computed.
 COLUMNS: dict[str, Column] = {
