@@ -33,7 +33,7 @@ from mbplugin.joint_reactions.stiffness_estimate import (
     estimated_sections,
     left_out,
 )
-from mbplugin.model import Mechanism, Pair, ReactionSource, RowKind, Scene, Stiffness
+from mbplugin.model import Mechanism, Pair, ReactionSource, Scene, Stiffness
 from mbplugin.model.spatial import COMPONENTS, AnyArray, Array
 
 #: Relative size below which a flexibility is rounding.
@@ -494,9 +494,7 @@ def pair_flexibility(pair: Pair, K: Array) -> Array:
     BadUsage
         The stiffness is zero where the pair constrains.
     """
-    # the components in which the pair can deform under its own reaction
-    along_line = pair.kind.row_kind("d") is RowKind.DISTANCE
-    names = COMPONENTS[:3] if along_line else pair.kind.constrained
+    names = _constrained(pair)
     constrained = [COMPONENTS.index(c) for c in names if np.isfinite(K[COMPONENTS.index(c)].max())]
     free = [k for k, c in enumerate(COMPONENTS) if c not in names and np.isfinite(K[k].max())]
     K_cf, K_ff = K[np.ix_(constrained, free)], K[np.ix_(free, free)]
@@ -511,6 +509,14 @@ def pair_flexibility(pair: Pair, K: Array) -> Array:
     flexibility = np.zeros((6, 6))
     flexibility[np.ix_(constrained, constrained)] = np.linalg.inv(stiff)
     return flexibility
+
+
+def _constrained(pair: Pair) -> Sequence[str]:
+    """Return the components in which a pair can deform under its own reaction."""
+    rows = pair.kind.constrained
+    # a row that is no component acts along a line whose direction changes with the pose
+    along_line = COMPONENTS[:3] if any(row not in COMPONENTS for row in rows) else ()
+    return [c for c in COMPONENTS if c in rows or c in along_line]
 
 
 @dataclass(frozen=True, eq=False)

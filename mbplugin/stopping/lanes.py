@@ -20,7 +20,7 @@ from mbplugin.dynamics.compiler import (
     record_array,
     struct_loader,
 )
-from mbplugin.dynamics.compiler.lanes import VECTOR_OF_LANES, LanesRecord
+from mbplugin.dynamics.compiler.lanes import VECTOR_OF_LANES, LanesRecord, lane_writer
 from mbplugin.dynamics.kernels import move_single
 from mbplugin.dynamics.kernels.articulated import factor_without_roots, inward, outward
 from mbplugin.dynamics.kernels.composite_bodies import COMPOSITE, LOAD, RATE, SPRING, gather
@@ -46,6 +46,7 @@ _rate_force = kernel(rate_force)
 LANED_COMPOSITE = LanesRecord(COMPOSITE, (*OF_COMPOSITE, "com", "mass", "weight", "inertia"))
 LANED_RATE = LanesRecord(RATE, (*OF_RATE, "armature"))
 LANED_RESISTANCE = LanesRecord(RESISTANCE, (*PARTS, "sense", "stuck"))
+_write_resistance = lane_writer(LANED_RESISTANCE)
 #: One lane. ``number`` is that of its stop, −1 if there is none; ``stage`` is that of the evaluation it waits for, 0
 #: to decide which brakes hold, −1 to differentiate by the rate of a stiff joint, which is ``stiff`` or −1; ``method``
 #: is the index of its integrator, the second one for a stretch in ``once`` step. ``t`` is the time, ``begin`` that of
@@ -208,9 +209,7 @@ def evaluate_lanes(m: Lanes) -> bool:
     gather(m.composites, m.rates, m.loads, m.springs, m.at, m.v, m.power)
     for n in range(len(m.resistances)):
         one, j = m.resistances[n], m.joint[n]
-        # a comparison is true if it holds in all lanes
-        by_rate = one.viscous * m.v[j] if one.short_circuit == 0.0 else _rate_force(one, m.v[j])
-        m.rates[j].tau += one.stuck - by_rate - one.sense * one.sliding
+        m.rates[j].tau += one.stuck - _rate_force(one, m.v[j]) - one.sense * one.sliding
     inward(m.composites, m.rates, True)
     outward(m.composites, m.rates, True)
     for j in range(nv):
@@ -240,10 +239,7 @@ def put_brakes(m: Lanes, i: int, state: KernelState) -> None:
     for k in range(len(state.independent_rows)):
         m.rates_of[state.rows[state.independent_rows[k]].rate].armature[i] = inf
     for n in range(len(m.joint)):
-        one, out = state.resistances[n], m.resistances_of[n]
-        out.sense[i], out.stuck[i], out.sliding[i] = one.sense, one.stuck, one.sliding
-        out.viscous[i], out.short_circuit[i] = one.viscous, one.short_circuit
-        out.short_circuit_rate[i] = one.short_circuit_rate
+        _write_resistance(m.resistances_of[n], i, state.resistances[n])
 
 
 @kernel

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from mbplugin.errors import BadUsage
-from mbplugin.model import WORLD, Body, Coupling, Freedom, Mechanism, Pair, Request, Scene, forward
+from mbplugin.model import WORLD, Body, Coupling, Freedom, Mechanism, Pair, Request, RowKind, Scene, forward
 from mbplugin.model.spatial import Array, Pose, is_turn, quaternion_from_rotation, rotation_from_quaternion
 from mbplugin.phrases import counted, listed
 from mbplugin.processes.foreign import in_engine
@@ -40,6 +40,8 @@ SCHEMAS = {
     "distance": "PhysicsDistanceJoint",
 }
 DIRECTIONS = {"tx": "transX", "ty": "transY", "tz": "transZ", "rx": "rotX", "ry": "rotY", "rz": "rotZ"}
+#: Kinds of rows that are written as locked directions.
+_LOCKED = (RowKind.AXIS, RowKind.CARRIED, RowKind.CROSSED)
 _HEAD = """#usda 1.0
 (
     defaultPrim = "{name}"
@@ -65,12 +67,12 @@ def usd_text(scene: Scene) -> Written:
     Raises
     ------
     BadUsage
-        There is a screw, which UsdPhysics does not support.
+        A pair is neither a joint prim nor locked in directions of its frame, such as a screw.
     """
     mech = scene.mechanism
-    if lost := [pair for pair in mech.pairs if pair.type == "screw"]:
+    if lost := [pair for pair in mech.pairs if not _has_prim(pair)]:
         raise BadUsage(
-            f"UsdPhysics has no joint such as {lost[0].name!r} (screw)",
+            f"UsdPhysics has no joint such as {lost[0].name!r} ({lost[0].type})",
             remedy="write the model as a scene or as MJCF",
         )
     # prim names are identifiers
@@ -80,6 +82,14 @@ def usd_text(scene: Scene) -> Written:
     text = "".join(line + "\n" for line in writing.lines())
     renamed = (pairs, bodies)
     return Written("usd", text, tuple(writing.held), tuple(writing.losses), renamed=renamed)
+
+
+def _has_prim(pair: Pair) -> bool:
+    """Return True if a pair has a joint prim of its own, or locks directions of a generic one."""
+    kind = pair.kind
+    return pair.type in SCHEMAS or all(
+        c in DIRECTIONS and kind.row_kind(c) in _LOCKED for c in kind.constrained
+    )
 
 
 def _identifiers(names: list[str], taken: set[str]) -> dict[str, str]:

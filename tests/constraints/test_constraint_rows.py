@@ -1,7 +1,10 @@
 """Rows, Γ and residuals agree with finite differences for every kind of constraint."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from scipy.optimize import least_squares
 
 from mbplugin.constraints.reduction import body_twists, tree_motion
 from mbplugin.constraints.rows import rows_of
@@ -24,11 +27,15 @@ def two_bodies(pair_type, seed):
     pair = Pair("j", pair_type, "a", "b", random_pose(rng), random_pose(rng), lead=0.3)
     mech = Mechanism("m", bodies, (pair,))
     q = displace(mech, home(mech), rng.normal(size=len(mech.qd_names)))
-    if pair.kind.size == "length":
-        # the residual at length zero
-        length = float(constraint_rows(mech, pair, forward(mech, q)).Phi[0])
-        pair = Pair("j", pair_type, "a", "b", pair.X_AP, pair.X_BS, length=length)
+    if not pair.kind.has_coordinates:
+        pair = replace(pair, length=1.0)
         mech = Mechanism("m", bodies, (pair,))
+
+        def residual(step):
+            return constraint_rows(mech, pair, forward(mech, displace(mech, q, step))).Phi
+
+        closed = least_squares(residual, np.zeros(len(mech.qd_names)), ftol=None, xtol=1e-15, gtol=1e-15)
+        q = displace(mech, q, closed.x)
     return mech, q, Mechanism("loose", bodies), rng
 
 
@@ -65,6 +72,24 @@ def test_gamma_is_the_acceleration_that_an_allowed_motion_has(pair_type, seed):
     mech, q, _, rng = two_bodies(pair_type, seed)
     qd = rng.normal(size=len(mech.qd_names))
     assert_gamma(mech, mech.pairs[0], lambda s: displace(mech, q, s * qd), lambda s: qd)
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("pair_type", [t for t in PAIR_TYPES if PAIR_TYPES[t].constrained])
+def test_gamma_is_the_change_of_the_rows_along_any_motion(pair_type, seed):
+    """d(C v)/dt = C v̇ − Γ, also where the motion breaks the constraint."""
+    mech, q, loose, rng = two_bodies(pair_type, seed)
+    pair, q_loose, qd = mech.pairs[0], coordinates_of(loose, forward(mech, q)), rng.normal(size=12)
+
+    def state(s):
+        poses = forward(loose, displace(loose, q_loose, s * qd))
+        twists = body_twists(loose, poses, qd)
+        return twists, constraint_rows(mech, pair, poses, twists=twists)
+
+    (_, rows), (after, rows_after), (before, rows_before) = state(0.0), state(H), state(-H)
+    change = (rates(rows_after, after) - rates(rows_before, before)) / (2 * H)
+    acceleration = (after - before) / (2 * H)
+    np.testing.assert_allclose(rates(rows, acceleration) - rows.Gamma, change, atol=1e-7)
 
 
 def test_gamma_of_a_distance():

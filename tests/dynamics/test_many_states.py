@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from math import cos
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from numba import types
 
-from mbplugin.dynamics.compiler.lanes import LANES
+from mbplugin.dynamics.compiler import compiled, named_tuple, struct_loader, words_of
+from mbplugin.dynamics.compiler.lanes import LANES, VECTOR_OF_LANES, aligned, as_lanes
 from mbplugin.dynamics.tree_calls import ForwardDynamics, ManyStates
 from mbplugin.errors import BrokenModel
 from mbplugin.model.brakes import AppliedForces
 from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.mechanism.kinematics import displace
 from mbplugin.model.scene import Load, Payload
-from mbplugin.model.spatial import Array, Spring
+from mbplugin.model.spatial import AnyArray, Array, Spring
 from models import chain
 from rod_arms import arm
 
@@ -99,3 +102,29 @@ def test_sine_and_cosine_of_the_lanes_are_those_of_one_number() -> None:
     qdd = ForwardDynamics(mech).many(angles[:, None], np.zeros((len(angles), 1)))[:, 0]
     expected = np.array([-1.5 * 9.81 * cos(a) for a in angles.tolist()])
     np.testing.assert_allclose(qdd, expected, rtol=0.0, atol=4e-15 * 15)
+
+
+class Numbers(NamedTuple):
+    x: AnyArray
+
+
+load_numbers: Any = struct_loader(named_tuple([VECTOR_OF_LANES], Numbers))
+
+
+def powers(place: int) -> None:
+    """The force of a law of friction may be any power of the rate."""
+    x = load_numbers(place).x
+    x[1] = x[0] ** 1.5
+    x[2] = x[0] ** 2
+    x[3] **= -0.5
+
+
+@pytest.mark.skipif(LANES == 1, reason="plain Python has its own powers")
+def test_powers_of_the_lanes_are_those_of_one_number() -> None:
+    values = aligned((4, LANES), np.float64)
+    base = np.linspace(0.1, 3.0, LANES)
+    values[:] = base
+    words = np.array(words_of((as_lanes(values),)))
+    compiled(powers, types.void(types.intp))(words.ctypes.data)
+    expected = [base, base**1.5, base**2, base**-0.5]
+    np.testing.assert_allclose(values, expected, rtol=1e-15)

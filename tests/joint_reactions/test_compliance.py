@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 
 import mbplugin as mb
+from mbplugin.joint_reactions.flexible import pair_flexibility
 from mbplugin.joint_reactions.stiffness_estimate import Layout, Section, beam_axes, deflections, lay_out
 from mbplugin.joint_reactions.values import Reactions
 from mbplugin.model.mechanism import Body, Mechanism
 from mbplugin.model.mechanism.kinematics import forward
+from mbplugin.model.mechanism.pair import PAIR_TYPES, Pair, PairType, RowKind
 from mbplugin.model.spatial import Array, Pose, shift_rows
 from models import four_bar, from_world_frames, pose_at
 
@@ -29,6 +31,16 @@ def side_loaded(stiffness: dict) -> Reactions:
 
 def axial(result: Reactions) -> list[float]:
     return [abs(result.value(f"j{k}", "tz")) for k in range(4)]
+
+
+def test_a_row_along_a_line_yields_by_all_translations_and_the_other_rows_by_theirs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rows = PairType("ring", ("tz", "rx", "d"), (), {"d": RowKind.DISTANCE}, "length")
+    monkeypatch.setitem(PAIR_TYPES, "ring", rows)
+    pair = Pair("r", "ring", "world", "a", Pose.identity(), Pose.identity(), length=0.5)
+    F = pair_flexibility(pair, np.diag([1.0, 2.0, 4.0, 8.0, 16.0, 32.0]))
+    assert F.tolist() == np.diag([1.0, 0.5, 0.25, 0.125, 0.0, 0.0]).tolist()
 
 
 def test_equal_stiffness_halves_the_side_load() -> None:

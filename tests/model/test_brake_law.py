@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -62,6 +62,14 @@ def test_the_force_that_depends_on_the_rate_is_against_it() -> None:
     assert (power[rates != 0] > 0).all() and power[40] == 0
     assert not depends_on_rate(BrakeLaw(sliding=3.0, static=4.0))
     assert depends_on_rate(LAW)
+
+
+@pytest.mark.parametrize("part", [part.name for part in fields(BrakeLaw) if part.default == 0.0])
+def test_a_law_with_one_part_depends_on_the_rate_if_its_force_does(part: str) -> None:
+    """What does not depend on the rate is left out of the compiled evaluation."""
+    others = {own.name: 0.0 for own in fields(BrakeLaw) if own.default == 0.0 and own.name != part}
+    law = replace(LAW, **others)
+    assert depends_on_rate(law) == (rate_force(law, 2.0) != 0.0)
 
 
 def test_two_laws_on_one_freedom_add_up() -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 import threading
-from dataclasses import replace
+from dataclasses import fields, replace
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import pytest
 from mbplugin.dynamics.compiler.lanes import LANES
 from mbplugin.dynamics.kernels.composite_bodies import carried_masses, find_composites
 from mbplugin.errors import BadUsage
-from mbplugin.model.brake_law import Brake, Ramp
+from mbplugin.model.brake_law import Brake, BrakeLaw, Ramp
 from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.mechanism.pair import Freedom
 from mbplugin.model.scene import Payload, Scene, state_at_home
@@ -84,6 +85,25 @@ def test_stops_of_one_call_are_those_one_by_one(
     scenario = replace(scenario_of(mech, brakes_of(3, torque)), duration=1.0)
     plan = SweepPlan(scenario, 24, 3, None, 0.2, (0.0, 1.0), 0.3, 0.4, (0.0, 1.0))
     assert expected <= check(scenario, plan.draws(range(24)), scenario.actions.payloads)
+
+
+#: Parts of a law that are zero if they are not stated, and those that are infinite: the scales of rates.
+SIZES, SCALES = (tuple(part.name for part in fields(BrakeLaw) if part.default == own) for own in (0.0, inf))
+
+
+@pytest.mark.parametrize("part", SIZES)
+def test_every_part_of_a_law_brakes_side_by_side(part: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mbplugin.stopping.batch.LEAST_IN_LANES", 1)
+    scenario = replace(scenario_of(arm((0.5, 0.4)), [Brake("j0", 20.0), Brake("j1", 10.0)]), duration=1.0)
+    plan = SweepPlan(scenario, 4, 3, None, 0.2, (0.0, 1.0), 0.3, 0.4, (0.0, 1.0))
+    starts, payloads = plan.draws(range(4)), scenario.actions.payloads
+    plain = CompiledStop(scenario, patient=False).stops(starts, scenario.brakes, payloads)
+    own = {**dict.fromkeys(SCALES, 1.0), part: 12.0}
+    braked = tuple(replace(brake, law=replace(brake.law, **own)) for brake in scenario.brakes)
+    check(replace(scenario, brakes=braked), starts, payloads)
+    if part != "static":
+        stops = CompiledStop(scenario, patient=False).stops(starts, braked, payloads)
+        assert np.abs(stops.joints - plain.joints).max() > 1e-3
 
 
 SIDE_BY_SIDE = pytest.mark.parametrize("least", [1, 10**9], ids=["side by side", "one after the other"])

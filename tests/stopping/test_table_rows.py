@@ -7,6 +7,7 @@ import importlib.metadata
 import io
 import json
 import shlex
+from dataclasses import fields
 from html import escape
 from math import sin, sqrt
 from pathlib import Path
@@ -19,6 +20,7 @@ from scipy.optimize import brentq
 import mbplugin as mb
 from command_line import ASSETS, call
 from mbplugin import readers
+from mbplugin.cli.braking import Braking
 from mbplugin.model.brake_law import Brake
 from mbplugin.model.mechanism.pair import Freedom
 from mbplugin.report.documents.part import schema_of
@@ -146,6 +148,36 @@ def test_the_command_states_what_the_table_was_told(scene: str) -> None:
     rows = rows_of(scene, *SPEEDS, *brakes, "--payload", "0.8", "--tool", "tool", "--category", "0")
     for row in rows:
         assert row["payload"] == 0.8
+        assert_repeats(row)
+
+
+#: Values of the options that all stop commands have, by their field.
+OPTIONS = {
+    "brake": ("--brake", "j0:torque=70,viscous=0.3,delay=0.03"),
+    "require_brakes": ("--require-brakes",),
+    "deceleration": ("--deceleration", "j1=15"),
+    "tool": ("--tool", "lower"),
+}
+RAMPS = """
+[[ramp]]
+joint = "j0"
+deceleration = 3.0
+[[ramp]]
+joint = "j1"
+time = 0.3
+reaction = 0.025
+"""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", [field.name for field in fields(Braking)])
+def test_the_command_of_a_row_has_every_option_of_the_stop_commands(name: str, tmp_path: Path) -> None:
+    """Stops and tables apply each option alike, to the ramps of the scene too; a new option needs its value here."""
+    scene = tmp_path / "ramps.scene.toml"
+    scene.write_text(WEAK_SHOULDER + RAMPS, encoding="utf-8")
+    rows = rows_of(str(scene), *SPEEDS, *OPTIONS[name], "--grid", "speed=50", "--grid", "extension=66")
+    assert {(row["category"], row["joint"]) for row in rows} == {(c, j) for c in (0, 1) for j in ("j0", "j1")}
+    for row in rows[::3]:
         assert_repeats(row)
 
 

@@ -11,7 +11,7 @@ from mbplugin import readers, writers
 from mbplugin.errors import BadUsage
 from mbplugin.model.mechanism import WORLD, Body, Coupling, Mechanism, Term
 from mbplugin.model.mechanism.kinematics import forward
-from mbplugin.model.mechanism.pair import Freedom, Pair
+from mbplugin.model.mechanism.pair import PAIR_TYPES, Freedom, Pair, PairType, RowKind
 from mbplugin.model.scene import Actuator, Scene, State
 from mbplugin.model.spatial import Pose, rotation_from_vector
 from models import pose_at
@@ -110,6 +110,18 @@ def test_a_screw_is_refused() -> None:
     screw = Pair("s", "screw", WORLD, "a", Pose.identity(), Pose.identity(), lead=0.1)
     with pytest.raises(BadUsage, match=r"UsdPhysics has no joint such as 's' \(screw\)"):
         writers.write(Mechanism("screw", (Body("a", 1.0),), (screw,)), "usd")
+
+
+@pytest.mark.parametrize("rows", [("tz", "d"), ("tz", "rx")])
+def test_a_pair_whose_row_is_no_direction_is_refused(
+    rows: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A type with a row of its own, with a label of its own or with that of a component."""
+    kinds = {rows[1]: RowKind.DISTANCE}
+    monkeypatch.setitem(PAIR_TYPES, "ring", PairType("ring", rows, (), kinds, "length"))
+    ring = Pair("r", "ring", WORLD, "a", Pose.identity(), Pose.identity(), length=0.5)
+    with pytest.raises(BadUsage, match=r"UsdPhysics has no joint such as 'r' \(ring\)"):
+        writers.write(Mechanism("bead", (Body("a", 1.0),), (ring,)), "usd")
 
 
 def test_a_robot_may_be_called_as_the_physics_scene() -> None:

@@ -23,6 +23,7 @@ from numba.core.datamodel.registry import register_default
 from numba.core.imputils import lower_builtin, lower_cast as numba_lower_cast
 from numba.core.typeconv.castgraph import Conversion
 from numba.core.typing.templates import ConcreteTemplate, infer_global, signature
+from numba.extending import intrinsic as numba_intrinsic
 
 from mbplugin.dynamics.compiler import INTERPRETED
 from mbplugin.model import AnyArray
@@ -31,6 +32,7 @@ from mbplugin.model import AnyArray
 LANES = 1 if INTERPRETED else 8
 types: Any = numba_types  # the stubs leave much out
 cgutils: Any = numba_cgutils
+intrinsic: Any = numba_intrinsic
 _infer: Any = infer_global
 _lower_cast: Any = numba_lower_cast
 _NUMBER = ll.DoubleType()
@@ -125,6 +127,42 @@ def as_lanes(values: AnyArray) -> AnyArray:
     return np.asarray(values.view(f"V{_VECTOR_BYTES}")[:, 0])
 
 
+def lane_writer(kind: LanesRecord) -> Callable[[Any, int, Any], None]:
+    """Return an intrinsic with which kernels write the numbers of a record into one lane of a record of lanes.
+
+    The kernel calls it with the record of lanes in the memory ``kind.laned``, the index of the lane, and a record with
+    the same fields; only fields that are numbers of each lane are written.
+
+    Parameters
+    ----------
+    kind : LanesRecord
+        Its numbers of each lane are single numbers, not arrays.
+    """
+    names = [name for name, field in kind.fields.items() if field.type is NUMBERS]
+    if INTERPRETED:
+
+        def write(out: Any, lane: int, one: Any) -> None:
+            for name in names:
+                out[name][lane] = one[name]
+
+        return write
+
+    def typed(_: Any, out: Any, lane: Any, one: Any) -> Any:
+        def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            target, index, source = args
+            shift = builder.mul(index, ll.Constant(index.type, _VECTOR_BYTES // LANES))
+            for name in names:
+                value = cgutils.get_record_member(builder, source, one.offset(name), _NUMBER)
+                place = cgutils.get_record_member(builder, target, out.offset(name), _NUMBER)
+                builder.store(builder.load(value), cgutils.pointer_add(builder, place, shift))
+            return context.get_dummy_value()
+
+        return types.none(out, lane, one), code
+
+    made: Callable[[Any, int, Any], None] = intrinsic(typed)
+    return made
+
+
 @register_default(LanesType)
 class _Model(models.PrimitiveModel):
     def __init__(self, manager: Any, kind: Any) -> None:
@@ -201,6 +239,11 @@ for _function, _inplace, _name in (
     (operator.truediv, operator.itruediv, "fdiv"),
 ):
     _register((_function, _inplace), NUMBERS, _operation(_name))
+_register(
+    (operator.pow, operator.ipow),
+    NUMBERS,
+    lambda context, builder, values: _call(builder, "llvm.pow", *values),
+)
 for _function, _sign in (
     (operator.lt, "<"),
     (operator.le, "<="),
@@ -226,10 +269,10 @@ def _intrinsic(name: str) -> Callable[[Any, Any], Any]:
     return lambda builder, value: _call(builder, name, value)
 
 
-def _call(builder: Any, name: str, value: Any) -> Any:
+def _call(builder: Any, name: str, *values: Any) -> Any:
     """Call a function of LLVM in all lanes."""
-    kind = ll.FunctionType(_VECTOR, [_VECTOR])
-    return builder.call(cgutils.get_or_insert_function(builder.module, kind, f"{name}.v{LANES}f64"), [value])
+    kind = ll.FunctionType(_VECTOR, [_VECTOR] * len(values))
+    return builder.call(cgutils.get_or_insert_function(builder.module, kind, f"{name}.v{LANES}f64"), values)
 
 
 _register_one(operator.neg, lambda builder, value: builder.fsub(_constant(-0.0), value))

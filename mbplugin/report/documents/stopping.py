@@ -29,7 +29,7 @@ from mbplugin.simulation.passing_marks import EventKind
 from mbplugin.stopping import ToleranceBound
 from mbplugin.stopping.calibration import Calibration, LawName, RepeatedStop
 from mbplugin.stopping.outcome import StopOutcome, StopReport
-from mbplugin.stopping.table import COLUMNS, Evidence, StoppingTable
+from mbplugin.stopping.table import ALWAYS, COLUMNS, Evidence, StoppingTable
 from mbplugin.stopping.zones.distance import Distance, TermOrigin, TermUnit
 
 if TYPE_CHECKING:
@@ -476,6 +476,7 @@ _KINDS: dict[str, Any] = {
     "text": str,
     "unit": choices.CoordinateUnit,
     "size": Size,
+    "number": float,
     "size or null": Size | None,
     "sense": Literal[-1, 1],
     "outcome": StopOutcome,
@@ -492,7 +493,7 @@ else:
         "_Columns",
         __base__=Part,
         **{
-            name: (_KINDS[column.kind], key(column.description or None, optional=column.optional))
+            name: (_KINDS[column.kind], key(column.description or None, optional=name not in ALWAYS))
             for name, column in COLUMNS.items()
         },
     )

@@ -67,8 +67,10 @@ def _slip_in_units(slip: Mapping[str, Any], units: Units) -> dict[str, Any]:
 # and its schema, the text and the page are generated from these definitions, and only the unit of the column
 # says how its numbers are converted to the units of the user and which unit is printed.
 
-#: Unit of a column: that of the axis (``unit``: rad or m) and its rates, a fixed one, or none.
-ColumnUnit = Literal["", "s", "kg", "m", "unit", "unit/s", "unit/s²"]
+#: Unit of a column: that of the axis (``unit``: rad or m) and its rates, a fixed SI unit, or none.
+ColumnUnit = Literal[
+    "", "s", "kg", "m", "m/s", "m/s²", "rad", "rad/s", "N", "N·m", "J", "unit", "unit/s", "unit/s²"
+]
 
 
 class RowCase(NamedTuple):
@@ -185,21 +187,19 @@ class Column(NamedTuple):
     Parameters
     ----------
     kind : str
-        Kind of its values, as named in the schema.
+        Kind of its values: ``size`` (not negative), ``number`` and ``size or null``, ``count``, ``text``, or one that
+        only a single column has.
     meaning : str
         Without the unit.
     unit : ColumnUnit
         Unit of its numbers; text and page are in the units of the user, CSV and JSON in SI units.
     value : callable
-    optional : bool
-        Whether documents of earlier releases lack it.
     """
 
     kind: str
     meaning: str
     unit: ColumnUnit
     value: Callable[[RowStop], object]
-    optional: bool = False
 
     def unit_of(self, axis: str) -> str:
         """Return the unit of the numbers for an axis with the unit ``axis``: ``deg/s`` for ``unit/s``."""
@@ -211,6 +211,15 @@ class Column(NamedTuple):
         return ", ".join(filter(None, (self.meaning, self.unit)))
 
 
+#: Columns of the tables of all releases. Tables of earlier releases may lack any other column, so the schema does not
+#: require it.
+ALWAYS = frozenset(
+    {
+        *("category", "axis", "joint", "unit", "speed_percent", "extension_percent", "payload_percent"),
+        *("speed", "sense", "extension", "payload", "deceleration", "time", "distance", "reaction_time"),
+        *("reaction_distance", "rest_time", "tool_distance", "tool_displacement", "outcome", "slips", "q"),
+    }
+)
 #: Columns by key, in the order of rows, CSV and JSON. The column ``command`` is added when a table is computed.
 COLUMNS: dict[str, Column] = {
     "category": Column("category", "", "", lambda r: r.case.category),
@@ -234,34 +243,23 @@ COLUMNS: dict[str, Column] = {
     "tool_displacement": Column("size", "straight", "m", lambda r: r.stop.tool_displacement),
     "outcome": Column("outcome", "", "", lambda r: r.stop.outcome),
     "slips": Column("slips", "other joints that move", "", lambda r: r.slips),
-    "evidence": Column(
-        "evidence", "source of the brake or the ramp", "", lambda r: r.evidence, optional=True
-    ),
+    "evidence": Column("evidence", "source of the brake or the ramp", "", lambda r: r.evidence),
     "time_interval": Column(
         "size or null",
         "half the 95 % interval of time (null if the brake or ramp is not calibrated)",
         "s",
         lambda r: r.bound("time_interval"),
-        optional=True,
     ),
-    "time_bound": Column(
-        "size or null", "upper bound of time", "s", lambda r: r.bound("time"), optional=True
-    ),
+    "time_bound": Column("size or null", "upper bound of time", "s", lambda r: r.bound("time")),
     "distance_interval": Column(
-        "size or null",
-        "half the 95 % interval of distance",
-        "unit",
-        lambda r: r.bound("distance_interval"),
-        optional=True,
+        "size or null", "half the 95 % interval of distance", "unit", lambda r: r.bound("distance_interval")
     ),
     "distance_bound": Column(
-        "size or null", "upper bound of distance", "unit", lambda r: r.bound("distance"), optional=True
+        "size or null", "upper bound of distance", "unit", lambda r: r.bound("distance")
     ),
-    "rest_time_bound": Column(
-        "size or null", "upper bound of rest_time", "s", lambda r: r.rest_time_bound, optional=True
-    ),
+    "rest_time_bound": Column("size or null", "upper bound of rest_time", "s", lambda r: r.rest_time_bound),
     "tool_distance_bound": Column(
-        "size or null", "upper bound of tool_distance", "m", lambda r: r.tool_distance_bound, optional=True
+        "size or null", "upper bound of tool_distance", "m", lambda r: r.tool_distance_bound
     ),
     "q": Column("coordinates", "at the signal, rad, m", "", lambda r: _pose(r)),
 }
@@ -300,9 +298,11 @@ class Cell(NamedTuple):
 
     def title(self, units: Units, axis: str = "") -> str:
         """Return the head with the unit; a unit that depends on the axis only if all have the unit ``axis``."""
-        unit = {"s": "ms", "m": units.length}.get(COLUMNS[self.column].unit, COLUMNS[self.column].unit)
+        column = COLUMNS[self.column]
         if self.in_unit_of_axis:
-            unit = COLUMNS[self.column].unit_of(axis) if axis else ""
+            unit = column.unit_of(axis) if axis else ""
+        else:
+            unit = "ms" if column.unit == "s" else units.shown(column.unit)[1]
         return f"{self.head} [{unit}]" if unit else self.head
 
     def text(self, row: Mapping[str, Any], unit_in_head: bool = False) -> str:
