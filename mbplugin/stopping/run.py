@@ -29,8 +29,6 @@ from mbplugin.model.brakes import (
     JointBrake,
     brake_in_si,
     brakeless,
-    read_brakes,
-    robot_brakes,
     scene_actions,
     unbraked_for_freedoms,
     warn_of,
@@ -80,7 +78,7 @@ from mbplugin.stopping.scenario import (
     wide_axes_through,
     with_assumed_drives,
 )
-from mbplugin.stopping.scenario.drives import choose_drives, grip_times, timed_drives
+from mbplugin.stopping.scenario.drives import choose_drives, fitted_brakes, grip_times, timed_drives
 from mbplugin.stopping.scenario.start import Decelerations, RampSource, Start, inertias_at, with_reactions
 
 #: A payload stated as a mass alone is placed at the tool.
@@ -464,16 +462,6 @@ def _carried(
     if share == 0.0:
         return ()
     return tuple(one.scaled(share) for one in own)
-
-
-def fitted_brakes(
-    mech: Mechanism, scene: Scene | None, brakes: Iterable[BrakeLike] | None
-) -> tuple[JointBrake, ...]:
-    """Return the brakes of a robot: the given ones, the scene's on other joints, and assumed ones on the rest."""
-    given = tuple(brakes or ())
-    named = {brake.joint for brake in read_brakes(mech, given)}
-    own = tuple(brake for brake in (scene.brakes if scene else ()) if brake.joint not in named)
-    return robot_brakes(mech, (*given, *own))
 
 
 def payloads_of(
