@@ -35,8 +35,8 @@ from mbplugin.simulation.friction import choose_rows
 from mbplugin.simulation.kernel_state import KINEMATICS, KernelState, evaluate_at, kernel_state_of
 from mbplugin.simulation.problem import motion_segments_of, project_state
 from mbplugin.simulation.trajectory.trajectory import Trajectory
-from mbplugin.stopping.batch import ArmStops, CompiledStop, summary_of, supports_compiled_stop
-from mbplugin.stopping.evaluation import evaluate
+from mbplugin.stopping.batch import ArmStops, CompiledStop, supports_compiled_stop
+from mbplugin.stopping.evaluation import summarise
 from mbplugin.stopping.many import StopSummary
 from mbplugin.stopping.run import run_stop
 from mbplugin.stopping.scenario import Scenario
@@ -188,7 +188,7 @@ class CoupledStop:
     def _run(self, scenario: Scenario) -> StopSummary:
         scenario = replace(scenario, actions=replace(scenario.actions, payloads=self._payloads))
         self._start, self._last = scenario.q, run_stop(scenario)
-        return summary_of(evaluate(scenario, self._last))
+        return summarise(scenario, self._last)
 
     def motion(self, q: Array) -> StopMotion:
         """Return the motion of the last stop, which began at q (nq,)."""
