@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -445,6 +446,19 @@ def test_couplings_without_a_common_joint_have_no_redundant_row(mimics: dict[str
     rows = [[(n == own) - float(n == led) for n in names] for own, led in mimics.items()]
     rank = np.linalg.matrix_rank(np.array(rows).reshape(-1, 4))
     assert len(rows) - rank == p == redundancy(arm, np.array([0.3, -0.2, 0.5, 0.1]), None, 1e-4)
+
+
+def test_the_instant_at_which_a_joint_rests_is_as_accurate_as_the_integration(tmp_path: Path) -> None:
+    """A search integrates roughly: the drive rests within its tolerance. The invariants of the motion hold as well."""
+    pose = {"yaw": -2.036087947, "shoulder": 1.600376932, "drive": 0.016068586}
+    scenario = make_scenario(palletiser(tmp_path, loop=False), q=pose, qd={"yaw": -2.0})
+    rests = []
+    for rtol in (1e-6, 1e-10):
+        motion = run_stop(replace(scenario, rtol=rtol, atol=1e-2 * rtol))
+        (event,) = (e for e in motion.events if e.kind == "stick" and e.joint == "drive.rz")
+        k = int(np.flatnonzero(motion.time == event.time)[0])
+        rests.append(abs(float(motion.qd[k, motion.mechanism.qd_names.index("drive")])))
+    assert rests[0] < 2e-5 and rests[1] < 1e-10
 
 
 def test_the_numbers_of_a_stop_in_a_search_are_those_of_its_report(tmp_path: Path) -> None:
