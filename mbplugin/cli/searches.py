@@ -189,9 +189,9 @@ def worst_stop_command(
     require_folder(output)
     earlier = earlier_report(against, "worst-stop")
     share, confidence = (SHARE, CONFIDENCE) if bound is None else parse_bound(bound)
-    from mbplugin.readers.standing import bolted_down
+    from mbplugin.readers.standing import on_stand
 
-    scene = bolted_down(read_scene(file, (output,), reading, also=(against,)), on_stand=True)
+    scene = on_stand(read_scene(file, (output,), reading, also=(against,)))
     given = quantities_of(scene, file, reading)
     speeds = given.rates(speed, "--speed")
     from mbplugin.stopping.worst import worst_stop

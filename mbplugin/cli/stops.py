@@ -261,10 +261,10 @@ def stop_table_command(
     require_folder(output)
     earlier = earlier_report(against, "stop-table")
     share, confidence = (SHARE, CONFIDENCE) if bound is None else parse_bound(bound)
-    from mbplugin.readers.standing import bolted_down
+    from mbplugin.readers.standing import on_stand
 
     scene = read_scene(file, (output, *(zone or ())), reading, also=(against, measured))
-    scene = bolted_down(scene, on_stand=True)
+    scene = on_stand(scene)
     given = quantities_of(scene, file, reading)
     requested = zone_request(zone, zone_resolution, payload_radius, output, given.units)
     from mbplugin.stopping.table.run import stopping_table

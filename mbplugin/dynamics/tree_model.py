@@ -67,6 +67,8 @@ def redundancy(mech: Mechanism, q: Array, planar: str | None, tolerance: float) 
     In a planar view the rows across the plane are redundant as well, so p is the number of rows in space minus the
     rank in the plane.
     """
+    if planar is None and _couples_apart(mech):
+        return 0
     poses = forward(mech, q)
     spatial = rank_blocks(mech, poses, plane_columns(None), tolerance, q)
     if planar is None:
@@ -74,6 +76,14 @@ def redundancy(mech: Mechanism, q: Array, planar: str | None, tolerance: float) 
     flat = rank_blocks(mech, poses, plane_columns(planar), tolerance, q)
     rows = sum(b.reduced.shape[0] for b in spatial)
     return rows - sum(b.rank for b in flat)
+
+
+def _couples_apart(mech: Mechanism) -> bool:
+    """Return True if couplings are the only rows in joint rates and no two of them have a joint in common."""
+    if mech.tree.cut or mech.drivers or mech.locks or mech.pfaffians:
+        return False
+    joints = [term.joint for coupling in mech.couplings for term in coupling.terms]
+    return len(joints) == len(set(joints))
 
 
 def equations_of(

@@ -34,7 +34,7 @@ from mbplugin.model.mechanism import kinematics
 from mbplugin.model.mechanism.pair import LARGEST_FRICTION, MOST_CONTACTS, Contact
 from mbplugin.model.scene import Scene, Shape, in_coordinates_of, require_kind, require_table
 from mbplugin.phrases import WORD_IN_NAME, Assumption, counted, listed
-from mbplugin.readers import ModelSource, model_of
+from mbplugin.readers import ModelSource, format_name, model_of
 from mbplugin.readers.meshes import UnusableMesh, mesh_file, read_mesh
 from mbplugin.readers.unread import with_fixed_roots
 
@@ -173,6 +173,32 @@ def standing(
     return bolted_down(model, on_stand=on_stand)
 
 
+def on_stand(source: ModelSource, *stated: kinematics.JointValues) -> Scene | Mechanism:
+    """Return the model for stops of its joints one by one: its base is held, even one that its file leaves free.
+
+    Every body that nothing ties to the ground is fixed to it at the pose of the scene, and ``base="fixed"`` is stored
+    in the request. A base that the call frees (``base="free"``) or moves (``stated``) stays free, and so do the bodies
+    of a scene file, which states what holds them.
+
+    Raises
+    ------
+    MbPluginError
+        A file or a client cannot be used.
+    """
+    model = standing(source, *stated)
+    if not isinstance(model, Scene) or any(_names_base(model.mechanism, values) for values in stated):
+        return model
+    mech, request = model.mechanism, model.request
+    roots = [joint for joint in mech.tree.joints if joint.pair is None]
+    if not roots or (request is not None and (request.base == "free" or format_name(request) == "scene")):
+        return model
+    names = {name for root in roots for name in mech.q_names[root.q]}
+    if model.state.given & names or any(model.state.qd[root.qd].any() for root in roots):
+        return model
+    again = None if request is None else replace(request, base="fixed")
+    return replace(_fixed_to_ground(model, roots), request=again)
+
+
 def unstated(values: kinematics.JointValues) -> bool:
     """Return True if a call states no value of a joint."""
     return values is None or len(values) == 0
@@ -213,12 +239,19 @@ def bolted_down(scene: Scene, *, on_stand: bool = False) -> Scene:
         return scene
     if not on_stand and _is_vehicle(scene, roots[0].outer):
         return scene
-    root = roots[0].outer
-    pose = kinematics.forward(mech, scene.state.q).of(mech.body_index[root])
-    fixed = replace(with_fixed_roots(mech, {root: pose}), assumed_fixed=(root,))
+    return _fixed_to_ground(scene, roots)
+
+
+def _fixed_to_ground(scene: Scene, roots: Sequence[TreeJoint]) -> Scene:
+    """Return the scene with all its roots fixed to the ground at its pose; the mechanism states them as assumed."""
+    mech, names = scene.mechanism, [root.outer for root in roots]
+    poses = kinematics.forward(mech, scene.state.q)
+    held = with_fixed_roots(mech, {name: poses.of(mech.body_index[name]) for name in names})
+    fixed = replace(held, assumed_fixed=tuple(names))
     origin = dict(scene.origin)
-    if ("body", root, "") in origin:
-        origin["constraint", fixed.pairs[0].name, ""] = origin["body", root, ""]
+    for name, pair in zip(names, fixed.pairs, strict=False):
+        if ("body", name, "") in origin:
+            origin["constraint", pair.name, ""] = origin["body", name, ""]
     state = in_coordinates_of(fixed, mech, scene.state)
     return replace(scene, mechanism=fixed, state=state, origin=origin, base_open=False)
 

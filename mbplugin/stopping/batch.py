@@ -36,9 +36,9 @@ from mbplugin.simulation.kernel_state import (
 from mbplugin.simulation.options import ctrl_c_waits
 from mbplugin.simulation.passing_marks import BEYOND
 from mbplugin.stopping import compiled, many
-from mbplugin.stopping.evaluation import evaluate
+from mbplugin.stopping.evaluation import summarise
 from mbplugin.stopping.lanes import LanesStarts
-from mbplugin.stopping.outcome import StopReport, slipped_back
+from mbplugin.stopping.outcome import slipped_back
 from mbplugin.stopping.run import run_stop
 from mbplugin.stopping.scenario import Scenario
 from mbplugin.stopping.scenario.drives import Ramps
@@ -170,25 +170,6 @@ class ArmStopper:
             stop = self.stop(starts.q[k], starts.qd[k], starts.brakes(k, brakes), carried)
             out.put(k, stop, self.arm.to_limits())
         return out
-
-
-def summary_of(report: StopReport) -> many.StopSummary:
-    """Return the summary of a stop from its report."""
-    keys = ("time", "travel", "reaction_travel", "back")
-    times, travels, reactions, back = (
-        np.array([getattr(joint, key) for joint in report.joints]) for key in keys
-    )
-    return many.StopSummary(
-        report.outcome,
-        report.time,
-        times,
-        travels,
-        reactions,
-        back,
-        report.tool.distance,
-        report.tool.displacement,
-        0,
-    )
 
 
 class CompiledStop:
@@ -499,7 +480,7 @@ class CompiledStop:
         self.pieces = np.zeros((int((lengths > 0).sum()) + 1, 7, len(qd)))
         self.pieces[:-1, 0, 0] = lengths[lengths > 0]
         self.pieces[:-1, 1:4], self.pieces[:-1, 4:] = samples[:-1][lengths > 0], samples[1:][lengths > 0]
-        return summary_of(evaluate(scenario, motion))
+        return summarise(scenario, motion)
 
     def controlled_stop(
         self,

@@ -35,8 +35,8 @@ from mbplugin.simulation.friction import choose_rows
 from mbplugin.simulation.kernel_state import KINEMATICS, KernelState, evaluate_at, kernel_state_of
 from mbplugin.simulation.problem import motion_segments_of, project_state
 from mbplugin.simulation.trajectory.trajectory import Trajectory
-from mbplugin.stopping.batch import ArmStops, CompiledStop, summary_of, supports_compiled_stop
-from mbplugin.stopping.evaluation import evaluate
+from mbplugin.stopping.batch import ArmStops, CompiledStop, supports_compiled_stop
+from mbplugin.stopping.evaluation import summarise
 from mbplugin.stopping.many import StopSummary
 from mbplugin.stopping.run import run_stop
 from mbplugin.stopping.scenario import Scenario
@@ -80,15 +80,13 @@ def arm_stops(scenario: Scenario, *tolerances: float) -> ArmStops:
     """
     if supports_compiled_stop(scenario):
         return CompiledStop(scenario, *tolerances)
-    if not next(_obstacles(scenario), ""):
+    obstacle, remedy = next(_obstacles(scenario), ("", ""))
+    if not obstacle:
         return CoupledStop(scenario, *tolerances)
-    free = any(joint.pair is None for joint in scenario.mech.tree.joints)
     raise BadUsage(
         "stopping tables and worst-stop searches need arms that their brakes hold; "
-        f"{scenario.mech.name!r}: {next(_obstacles(scenario))}",
-        remedy="fix its base with --base fixed, in Python with mb.load(FILE, base='fixed')"
-        if free
-        else "use estop for single stops, sweep for many",
+        f"{scenario.mech.name!r}: {obstacle}",
+        remedy=remedy or "use estop for single stops, sweep for many",
     )
 
 
@@ -190,7 +188,7 @@ class CoupledStop:
     def _run(self, scenario: Scenario) -> StopSummary:
         scenario = replace(scenario, actions=replace(scenario.actions, payloads=self._payloads))
         self._start, self._last = scenario.q, run_stop(scenario)
-        return summary_of(evaluate(scenario, self._last))
+        return summarise(scenario, self._last)
 
     def motion(self, q: Array) -> StopMotion:
         """Return the motion of the last stop, which began at q (nq,)."""
@@ -267,22 +265,30 @@ class CoupledStop:
         return _tool_at(self.scenario, q)
 
 
-def _obstacles(scenario: Scenario) -> Iterator[str]:
-    """Yield the reasons, in words, why no stops of a robot can be computed one after the other."""
+def _obstacles(scenario: Scenario) -> Iterator[tuple[str, str]]:
+    """Yield the reasons why no stops of a robot can be computed one after the other, each with its own remedy or ""."""
     mech = scenario.mech
     if any(joint.pair is None for joint in mech.tree.joints):
-        yield "its base is free"
-    yield from (f"{lock.joint!r} is locked" for lock in mech.locks)
-    yield from (f"{driver.joint!r} is driven" for driver in mech.drivers)
-    yield from (f"{row.name!r} ties {row.body!r} to the ground" for row in mech.pfaffians)
+        yield "its base is free", "fix its base with --base fixed, in Python with mb.load(FILE, base='fixed')"
+    yield from ((f"{lock.joint!r} is locked", "") for lock in mech.locks)
+    yield from ((f"{driver.joint!r} is driven", "") for driver in mech.drivers)
+    yield from ((f"{row.name!r} ties {row.body!r} to the ground", "") for row in mech.pfaffians)
     if scenario.actions.controller is not None or scenario.qdd.any():
-        yield "it is controlled or accelerates at the signal"
+        yield "it is controlled or accelerates at the signal", ""
     arm = Independent.of(scenario)
     names = listed([repr(name) for name in arm.loose])
     if arm.loose and arm.is_singular():
-        yield f"at its pose, a singular one, the loops do not determine how {names} follow; state another (--q)"
+        yield (
+            f"at its pose, a singular one, the loops do not determine how {names} follow",
+            "state another pose with --q (q=...)",
+        )
     elif arm.loose:
-        yield f"{names} {'has' if len(arm.loose) == 1 else 'have'} no brake"
+        one = len(arm.loose) == 1
+        brake = f"state {'its brake' if one else 'their brakes'} with --brake (brakes=[...])"
+        yield (
+            f"{names} {'has' if one else 'have'} no brake",
+            f"{brake}, or use estop for single stops, sweep for many",
+        )
 
 
 # The joints that determine the pose of the arm; the others follow through couplings and loops.

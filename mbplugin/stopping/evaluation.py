@@ -19,7 +19,9 @@ from mbplugin.readers.meshes import mesh_bounds
 from mbplugin.simulation.impact import activate
 from mbplugin.simulation.passing_marks import Event, bracketed_zero
 from mbplugin.simulation.trajectory import BodyMotions, body_motions, held_mechanisms
+from mbplugin.simulation.trajectory.resampling import coordinates_at
 from mbplugin.simulation.trajectory.trajectory import Trajectory
+from mbplugin.stopping.many import StopSummary
 from mbplugin.stopping.outcome import (
     Energies,
     Impact,
@@ -58,19 +60,13 @@ def evaluate(
     request: Request | None = None,
 ) -> StopReport:
     """Return the report of a stop."""
-    slowing = slowing_rates(scenario, motion)
-    joints = joint_stops(scenario, motion, slowing)
-    dense = motion.resample(np.sort(np.concatenate((motion.time, np.linspace(0, motion.time[-1], _PATH)))))
-    bodies = body_motions(scenario.mech, dense.q, dense.qd)
-    reaction = min((j.reaction_time for j in joints if j.time > 0), default=0.0)
-    tool = _tool(scenario, dense.time, bodies, reaction)
+    outcome, slowing, joints, time, reaction, bodies, tool = _ended(scenario, motion)
     impact = impact_at_end(motion, scenario.actions)
-    outcome = outcome_of(motion, joints, slowing, scenario.rest_speed)
     return StopReport(
         outcome,
         scenario,
         motion,
-        max((j.time for j in joints), default=float(motion.time[-1])),
+        time,
         reaction,
         joints,
         tool,
@@ -86,6 +82,43 @@ def evaluate(
             *(_slows_down(scenario, motion, slowing) or _why_not_stopped(outcome, scenario, joints)),
         ),
         slowing,
+    )
+
+
+def summarise(scenario: Scenario, motion: Trajectory) -> StopSummary:
+    """Return the numbers of a stop that a table, a search or a sweep compares, those of its report."""
+    outcome, _, joints, time, _, _, tool = _ended(scenario, motion)
+    keys = ("time", "travel", "reaction_travel", "back")
+    values = (np.array([getattr(joint, key) for joint in joints]) for key in keys)
+    return StopSummary(outcome, time, *values, tool.distance, tool.displacement, 0)
+
+
+class _Ended(NamedTuple):
+    """What a report and a summary of a stop have in common; times in s."""
+
+    outcome: StopOutcome
+    slowing: tuple[str, ...]
+    joints: tuple[JointStop, ...]
+    time: float
+    reaction: float
+    bodies: BodyMotions
+    tool: ToolStop
+
+
+def _ended(scenario: Scenario, motion: Trajectory) -> _Ended:
+    slowing = slowing_rates(scenario, motion)
+    joints = joint_stops(scenario, motion, slowing)
+    dense = np.sort(np.concatenate((motion.time, np.linspace(0, motion.time[-1], _PATH))))
+    bodies = body_motions(scenario.mech, *coordinates_at(motion, dense))
+    reaction = min((j.reaction_time for j in joints if j.time > 0), default=0.0)
+    return _Ended(
+        outcome_of(motion, joints, slowing, scenario.rest_speed),
+        slowing,
+        joints,
+        max((j.time for j in joints), default=float(motion.time[-1])),
+        reaction,
+        bodies,
+        _tool(scenario, dense, bodies, reaction),
     )
 
 
@@ -112,8 +145,10 @@ def slowing_rates(scenario: Scenario, motion: Trajectory) -> tuple[str, ...]:
     }
     found = [k for k in np.flatnonzero(moved).tolist() if not {names[k], of_pair.get(k)} & held]
     if found and (mech.tree.cut or mech.couplings or mech.pfaffians or mech.drivers):
+        # the rows alone are read, for which their redundancy does not matter
+        at_rest = np.zeros(len(names))
         equations = joint_equations(
-            last.mech, motion.q[-1], np.zeros(len(names)), scenario.actions, tolerance=motion.tolerance
+            last.mech, motion.q[-1], at_rest, scenario.actions, degree_of_redundancy=0
         )
         _, sizes, V = np.linalg.svd(equations.scaled_C)
         free = V[int((sizes > motion.tolerance).sum()) :]
@@ -249,12 +284,12 @@ def _naive(scenario: Scenario, motion: Trajectory, tool: ToolStop) -> InstantSto
     times = {brake.joint: reaction_time(scenario, brake) for brake in scenario.brakes}
     end = min(max(times.values(), default=0.0), float(motion.time[-1]))
     k = sample_at(motion.time, end)
-    dense = motion.resample(np.unique(np.concatenate((motion.time[: k + 1], np.linspace(0, end, _PATH)))))
-    q = dense.q.copy()
+    dense = np.unique(np.concatenate((motion.time[: k + 1], np.linspace(0, end, _PATH))))
+    q, _ = coordinates_at(motion, dense)
     for joint, time in times.items():
         if scenario.rate_of(joint) >= 0:
             place = scenario.mech.tree.joint_of_pair[joint].q.start
-            frozen = sample_at(dense.time, time)
+            frozen = sample_at(dense, time)
             q[frozen:, place] = course_of(motion, joint).q[sample_at(motion.time, time)]
     i = scenario.mech.body_index[scenario.tool]
     path, _ = body_motions(scenario.mech, q).point(i, np.array(scenario.tool_point))

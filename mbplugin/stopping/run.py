@@ -29,8 +29,6 @@ from mbplugin.model.brakes import (
     JointBrake,
     brake_in_si,
     brakeless,
-    read_brakes,
-    robot_brakes,
     scene_actions,
     unbraked_for_freedoms,
     warn_of,
@@ -80,7 +78,7 @@ from mbplugin.stopping.scenario import (
     wide_axes_through,
     with_assumed_drives,
 )
-from mbplugin.stopping.scenario.drives import choose_drives, grip_times, timed_drives
+from mbplugin.stopping.scenario.drives import choose_drives, fitted_brakes, grip_times, timed_drives
 from mbplugin.stopping.scenario.start import Decelerations, RampSource, Start, inertias_at, with_reactions
 
 #: A payload stated as a mass alone is placed at the tool.
@@ -248,6 +246,7 @@ def make_scenario(
     require_brakes: bool = False,
     default: DefaultTool | None = None,
     massless_at_rest: bool = False,
+    other_rates: Array | None = None,
 ) -> Scenario:
     """Return the scenario of a stop; arguments as for :func:`estop`.
 
@@ -256,8 +255,9 @@ def make_scenario(
     default : DefaultTool, optional
         Used if no tool is named: the default tool of the model of which this one is a part.
     massless_at_rest : bool
-        Whether joints without mass that start at rest stay there, instead of being an error; for callers that start
-        them at no other rate.
+        Whether joints without mass that start at rest stay there, instead of being an error.
+    other_rates : (nv,) array, optional
+        Rates, rad/s and m/s, that are not zero where the caller also starts stops with a joint that moves.
     """
     mech = with_assumed_drives(model_of(mech), brakes)
     scene = mech if isinstance(mech, Scene) else None
@@ -297,10 +297,11 @@ def make_scenario(
         q0, qd0, qdd0 = start.state(mechanism, q0)
     massless: tuple[str, ...] = ()
     if massless_at_rest:
-        still = joints_without_mass(mechanism, actions, qd0)
+        rates = qd0 if other_rates is None else np.abs(qd0) + np.abs(other_rates)
+        still = joints_without_mass(mechanism, actions, rates)
         # nothing depends on a brake of theirs, so none is assumed
         fitted = tuple(brake for brake in fitted if not (brake.assumed and brake.joint in still))
-        actions, massless = with_joints_without_mass_at_rest(mechanism, actions, qd0)
+        actions, massless = with_joints_without_mass_at_rest(mechanism, actions, rates)
     else:
         actions = with_followers_without_mass(mechanism, actions)
     limit = rank_tolerance(scene, tolerance)
@@ -464,16 +465,6 @@ def _carried(
     if share == 0.0:
         return ()
     return tuple(one.scaled(share) for one in own)
-
-
-def fitted_brakes(
-    mech: Mechanism, scene: Scene | None, brakes: Iterable[BrakeLike] | None
-) -> tuple[JointBrake, ...]:
-    """Return the brakes of a robot: the given ones, the scene's on other joints, and assumed ones on the rest."""
-    given = tuple(brakes or ())
-    named = {brake.joint for brake in read_brakes(mech, given)}
-    own = tuple(brake for brake in (scene.brakes if scene else ()) if brake.joint not in named)
-    return robot_brakes(mech, (*given, *own))
 
 
 def payloads_of(

@@ -18,7 +18,7 @@ from mbplugin.model.mechanism.kinematics import NamedNumbers, accelerations_of, 
 from mbplugin.model.scene import Scene, as_scene, mechanism_of
 from mbplugin.processes.foreign import cores, require_possible
 from mbplugin.readers import ModelSource
-from mbplugin.readers.standing import standing
+from mbplugin.readers.standing import on_stand
 from mbplugin.simulation.options import MAX_SECONDS
 from mbplugin.stopping import CONFIDENCE, SHARE, defaults, require_bound
 from mbplugin.stopping.batch import ArmStopper, ArmStops, CompiledStop
@@ -201,7 +201,7 @@ def worst_stop(
     """
     require_bound(share, confidence)
     threads = cores() if require_possible(jobs) == -1 else jobs
-    mech = with_coordinates(as_scene(standing(mech, q, on_stand=True)), q or {})
+    mech = with_coordinates(as_scene(on_stand(mech, q)), q or {})
     common["brakes"] = brakes = tuple(common["brakes"] or ())
     tool, failures = common["tool"], tuple(failures)
     mech = with_assumed_drives(mech, brakes)

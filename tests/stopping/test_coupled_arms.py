@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,10 @@ from scipy.integrate import solve_ivp
 import mbplugin as mb
 from command_line import call
 from mbplugin import readers
+from mbplugin.dynamics.tree_model import redundancy
 from mbplugin.errors import BadUsage
+from mbplugin.stopping.evaluation import evaluate, summarise
+from mbplugin.stopping.run import make_scenario, run_stop
 from places import ORACLES
 
 G = 9.81
@@ -414,3 +418,61 @@ def test_a_table_of_a_platform_on_six_legs_repeats_the_poses_of_its_stops() -> N
     """A motion starts with closed loops, which differ from the pose of a row by rounding."""
     table = mb.stopping_table(ORACLES / "stewart_6UPS.sdf", axes=["p0"], categories=[0], payload=0)
     assert {row["joint"] for row in table.rows} == {"p0"}
+
+
+@pytest.mark.parametrize(
+    ("mimics", "p"),
+    [
+        ({}, 0),
+        ({"c": "a"}, 0),
+        ({"c": "a", "d": "b"}, 0),
+        ({"c": "a", "d": "a"}, 0),
+        ({"c": "a", "a": "c"}, 1),
+    ],
+    ids=str,
+)
+def test_couplings_without_a_common_joint_have_no_redundant_row(mimics: dict[str, str], p: int) -> None:
+    """Rank of the rows in joint rates, from their coefficients."""
+    names = "abcd"
+    joints = "".join(
+        JOINT.format(
+            name, f"l{k}", f"l{k + 1}", "0.3 0 0", "0 1 0", -2, 2, 50, 2,
+            f'<mimic joint="{mimics[name]}" multiplier="1"/>' if name in mimics else "",
+        )
+        for k, name in enumerate(names)
+    )  # fmt: skip
+    links = "".join(LINK.format(f"l{k}", 0.15, 0, 0, 1, i=0.1) for k in range(5))
+    arm = readers.load("arm.urdf", text=f'<robot name="arm">{links}{joints}</robot>', base="fixed").mechanism
+    rows = [[(n == own) - float(n == led) for n in names] for own, led in mimics.items()]
+    rank = np.linalg.matrix_rank(np.array(rows).reshape(-1, 4))
+    assert len(rows) - rank == p == redundancy(arm, np.array([0.3, -0.2, 0.5, 0.1]), None, 1e-4)
+
+
+def test_the_instant_at_which_a_joint_rests_is_as_accurate_as_the_integration(tmp_path: Path) -> None:
+    """A search integrates roughly: the drive rests within its tolerance. The invariants of the motion hold as well."""
+    pose = {"yaw": -2.036087947, "shoulder": 1.600376932, "drive": 0.016068586}
+    scenario = make_scenario(palletiser(tmp_path, loop=False), q=pose, qd={"yaw": -2.0})
+    rests = []
+    for rtol in (1e-6, 1e-10):
+        motion = run_stop(replace(scenario, rtol=rtol, atol=1e-2 * rtol))
+        (event,) = (e for e in motion.events if e.kind == "stick" and e.joint == "drive.rz")
+        k = int(np.flatnonzero(motion.time == event.time)[0])
+        rests.append(abs(float(motion.qd[k, motion.mechanism.qd_names.index("drive")])))
+    assert rests[0] < 2e-5 and rests[1] < 1e-10
+
+
+def test_the_numbers_of_a_stop_in_a_search_are_those_of_its_report(tmp_path: Path) -> None:
+    scene = palletiser(tmp_path, loop=True)
+    scenario = make_scenario(scene, qd={"shoulder": 1.0, "drive": 0.3})
+    motion = run_stop(scenario)
+    report, found = evaluate(scenario, motion), summarise(scenario, motion)
+    assert (found.outcome, found.time) == (report.outcome, report.time)
+    assert found.tool_distance == report.tool.distance > 0.0
+    assert found.tool_displacement == report.tool.displacement
+    for values, key in (
+        (found.times, "time"),
+        (found.travels, "travel"),
+        (found.reaction_travels, "reaction_travel"),
+        (found.back, "back"),
+    ):
+        assert values.tolist() == [getattr(joint, key) for joint in report.joints]

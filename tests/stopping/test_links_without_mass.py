@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import mbplugin as mb
 from command_line import call
+from mbplugin.errors import BrokenModel
 
 LINK = "<inertial><mass value='1'/><inertia ixx='.1' iyy='.1' izz='.1' ixy='0' ixz='0' iyz='0'/></inertial>"
 SHAPE = "<visual><geometry><box size='1 .1 .1'/></geometry></visual>"
@@ -141,3 +143,34 @@ def test_a_table_is_that_of_the_arm_whose_massless_joint_is_fixed(tmp_path: Path
     assert [[row[key] for key in keys] for row in table.rows] == [
         [row[key] for key in keys] for row in expected.rows
     ]
+
+
+def stops_along(file: str, folder: Path, columns: str, rows: list[str]) -> Any:
+    """Return the table of a sweep along a recorded motion."""
+    pq = pytest.importorskip("pyarrow.parquet")
+    motion = folder / "motion.csv"
+    motion.write_text("\n".join((columns, *rows)) + "\n", encoding="utf-8")
+    out = folder / f"stops {Path(file).stem}"
+    swept = mb.sweep(mb.load(file, base="fixed"), out, count=8, seed=2, trajectory=motion, jobs=1)
+    assert swept.report.count == 8
+    (file_of_stops,) = out.glob("part-*.parquet")
+    return pq.read_table(file_of_stops).to_pydict()
+
+
+@pytest.mark.long
+def test_stops_along_a_motion_leave_a_joint_without_mass_in_place(tmp_path: Path) -> None:
+    """They are those of the arm whose massless joint is fixed there."""
+    file = with_a_massless_tip(tmp_path)
+    alone = tmp_path / "alone.urdf"
+    text = Path(file).read_text(encoding="utf-8")
+    fixed = text.replace("name='j2' type='revolute'", "name='j2' type='fixed'")
+    alone.write_text(fixed, encoding="utf-8")
+    first = [f"{0.1 * k},{0.05 * k * k},0.3" for k in range(6)]
+    found = stops_along(file, tmp_path, "time,j1,j2", first)
+    expected = stops_along(str(alone), tmp_path, "time,j1", [row.rpartition(",")[0] for row in first])
+    assert len(set(found["rate j1"])) > 2 and max(found["time"]) > 0.01
+    for name in ("rate j1", "time", "travel j1"):
+        assert found[name] == pytest.approx(expected[name], rel=1e-7, abs=1e-12)
+    # one that the recording moves has no motion of its own in a stop
+    with pytest.raises(BrokenModel, match="joint rate 'j2' moves no mass"):
+        stops_along(file, tmp_path, "time,j1,j2", ["0,0,0", "1,1,0", "2,2,0.1"])

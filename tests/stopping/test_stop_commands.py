@@ -62,25 +62,27 @@ torque = 5
 
 #: A second wheel on the first one.
 OTHER = WHEEL.replace("wheel", "disc").replace("axle", "hub").replace('"world"', '"wheel"')
+#: The first wheel has no brake, only the second one.
+LOOSE = WHEEL.partition("[[brake]]")[0] + OTHER
 
 
 @pytest.mark.parametrize(
-    ("tables", "why"),
+    ("text", "why"),
     [
-        (OTHER.partition("[[brake]]")[0], "'hub' has no brake"),
-        ('[[lock]]\njoint = "axle"\n', "'axle' is locked"),
+        (LOOSE, "'axle' has no brake; state its brake with --brake (brakes=[...]), or"),
+        (WHEEL + '[[lock]]\njoint = "axle"\n', "'axle' is locked;"),
     ],
 )
 @pytest.mark.parametrize("command", ["stop-table", "worst-stop"])
 def test_a_robot_without_a_table_is_told_which_joint_is_the_reason(
-    command: str, tables: str, why: str, tmp_path: Path
+    command: str, text: str, why: str, tmp_path: Path
 ) -> None:
     scene = tmp_path / "wheel.scene.toml"
-    scene.write_text(WHEEL + tables, encoding="utf-8")
+    scene.write_text(text, encoding="utf-8")
     outcome = call(command, str(scene))
     assert (
         outcome.code == 2
-        and f"need arms that their brakes hold; 'wheel': {why}; use estop for single stops" in outcome.err
+        and f"need arms that their brakes hold; 'wheel': {why} use estop for single stops" in outcome.err
     )
 
 

@@ -21,8 +21,9 @@ from resisting import resistances
 
 #: A rate or an acceleration is zero up to this share of the largest one, and absolutely.
 _REST, _STILL = 1e-9, 1e-7
-#: The same for a rate that comes to rest at an instant, found to the accuracy of a search.
-_ENDS = 1e-6
+#: The same for a rate that comes to rest at an instant, found to the accuracy of a search, and at least to this many
+#: times the tolerance of the integrator: the instant is one of the polynomial of a step, which it integrates again.
+_ENDS, _TOLERANCES = 1e-6, 10.0
 #: Forces may miss by this share of the largest ones, static parts be exceeded by this share.
 _FORCE, _HOLDS = 1e-6, 1e-5
 
@@ -39,10 +40,14 @@ class _Rows:
 
 
 class Balance:
-    """Equations of a motion at its samples, without dry friction and brakes, which have rows instead."""
+    """Equations of a motion at its samples, without dry friction and brakes, which have rows instead.
 
-    def __init__(self, motion: Trajectory) -> None:
+    ``rtol`` is the relative tolerance of its integration.
+    """
+
+    def __init__(self, motion: Trajectory, rtol: float = 0.0) -> None:
         self.motion = motion
+        self._at_ends = max(_ENDS, _TOLERANCES * rtol)
         self.resisted = {one.key: one for one in resistances(motion)}
         self._models: dict[tuple[str, ...], TreeModel] = {}
 
@@ -110,7 +115,7 @@ class Balance:
             if i in free:
                 dry = static = 0.0
             opposing = float(one.opposing(rates[i : i + 1], here)[0]) - one.damping * rate
-            if abs(rate) > max(2e-9, (_ENDS if self._ends(k) else _REST) * fastest):
+            if abs(rate) > max(2e-9, (self._at_ends if self._ends(k) else _REST) * fastest):
                 given.append(i)
                 values.append(-np.sign(rate) * dry - opposing)
             elif holds or abs(slope) <= _STILL * (1.0 + steepest) or self._ends(k) or k + 1 == len(m.time):

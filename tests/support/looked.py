@@ -82,7 +82,7 @@ class Looked:
 
     @cached_property
     def balance(self) -> Balance:
-        return Balance(self.motion)
+        return Balance(self.motion, self.options.rtol)
 
 
 def spread(count: int, most: int, always: AnyArray | None = None) -> AnyArray:

@@ -449,9 +449,8 @@ def base_sentence(assumed_fixed: Sequence[str]) -> tuple[str, ...]:
     """Return a sentence on roots assumed to be fixed, and how to change that; empty if there are none."""
     if not assumed_fixed:
         return ()
-    sentence = (
-        f"{listed(assumed_fixed)} is taken as fixed to the ground: --base free (base='free') changes that."
-    )
+    verb = "is" if len(assumed_fixed) == 1 else "are"
+    sentence = f"{listed(assumed_fixed)} {verb} taken as fixed to the ground: --base free (base='free') changes that."
     return (Assumption(sentence, f"{listed(assumed_fixed, 1)} taken as fixed to the ground (--base free)"),)
 
 

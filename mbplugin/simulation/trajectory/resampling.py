@@ -67,9 +67,20 @@ def resample(trajectory: _Motion, times: Sequence[float] | Array) -> _Motion:
         Times that are not finite, decrease or leave the motion.
     """
     at = _checked(trajectory, times)
+    return _with(trajectory, at, _arrays_at(trajectory, at))
+
+
+def coordinates_at(trajectory: Samples, times: Sequence[float] | Array) -> tuple[Array, Array]:
+    """Return coordinates (n, nq) and rates (n, nv) at given times (n,), s, those of :func:`resample`."""
+    arrays = _arrays_at(trajectory, _checked(trajectory, times))
+    return arrays["q"], arrays["qd"]
+
+
+def _arrays_at(trajectory: Samples, at: Array) -> dict[str, AnyArray]:
+    """Return the arrays at the times ``at`` (n,), s, without energies."""
     if trajectory.playback is None:
-        return _with(trajectory, at, _interpolated(trajectory, at))
-    return _with(trajectory, at, _played(trajectory, trajectory.playback, at))
+        return _interpolated(trajectory, at)
+    return _played(trajectory, trajectory.playback, at)
 
 
 def drawn(trajectory: _Motion, times: Sequence[float] | Array) -> _Motion:

@@ -402,6 +402,8 @@ def with_rigid_rest(
     )
     massless = {*joints_without_mass(mech, scene_actions(scene))} - {*(named or ()), *arm} - beside
     rigid = beside | massless
+    unbraked = set() if brakes is None else _unbraked_end(scene, tool, brakes, named or (), rigid)
+    rigid |= unbraked
     if not rigid:
         return model, ()
     stated = scene.state
@@ -422,6 +424,7 @@ def with_rigid_rest(
         (("they lie beside the arm", "it lies beside the arm"), "", beside - within),
         (("couplings tie them", "couplings tie it"), "coupled ", beside & within),
         (("they move no mass", "it moves no mass"), "massless ", massless),
+        (("they have no brake", "it has no brake"), "unbraked ", unbraked),
     )
     for reason, kind, own in reasons:
         names = [pair.name for pair in mech.pairs if pair.name in own and pair.kind.free]
@@ -430,6 +433,16 @@ def with_rigid_rest(
             sentence = f"{listed(names)}: taken as rigid in {pose}, as {reason[len(names) == 1]}."
             said.append(Assumption(sentence, f"{counted(len(names), f'{kind}joint')} rigid"))
     return scene, tuple(said)
+
+
+def fitted_brakes(
+    mech: Mechanism, scene: Scene | None, brakes: Iterable[BrakeLike] | None
+) -> tuple[JointBrake, ...]:
+    """Return the brakes of a robot: the given ones, the scene's on other joints, and assumed ones on the rest."""
+    given = tuple(brakes or ())
+    named = {brake.joint for brake in read_brakes(mech, given)}
+    own = tuple(brake for brake in (scene.brakes if scene else ()) if brake.joint not in named)
+    return robot_brakes(mech, (*given, *own))
 
 
 def brakes_of_movers(model: Scene | Mechanism, brakes: Iterable[BrakeLike]) -> tuple[BrakeLike, ...]:
@@ -453,6 +466,28 @@ def _coupled_within(mech: Mechanism, tool: str, axes: Collection[str]) -> set[st
     return {name for name in names & chain if tied.find(name) not in stays}
 
 
+def _unbraked_end(
+    scene: Scene, tool: str, brakes: Iterable[BrakeLike], named: Collection[str], rigid: Collection[str]
+) -> set[str]:
+    """Return the joints without a brake between the tool and the nearest joint that has one on the way to the ground.
+
+    Empty if a joint that is coupled, in a loop or ``named`` comes first, or if no joint on the way has a brake; joints
+    that are ``rigid`` do not count.
+    """
+    mech = scene.mechanism
+    braked = {brake.joint for brake in fitted_brakes(mech, scene, brakes)} - {*rigid}
+    stays = {*named, *(name for group in (*_coupled(mech), *_loops(mech)) for name in group)} - {*rigid}
+    end = set[str]()
+    for joint in mech.tree.way_in(tool):
+        if joint.pair is None or joint.pair.name in stays:
+            break
+        if joint.pair.name in braked:
+            return end
+        if joint.pair.kind.free and joint.pair.name not in rigid:
+            end.add(joint.pair.name)
+    return set()
+
+
 def _beside(scene: Scene, tool: str, brakes: Iterable[BrakeLike] | None, within: Collection[str]) -> set[str]:
     """Return the joints to make rigid: those in couplings or loops, or without a brake.
 
@@ -461,12 +496,11 @@ def _beside(scene: Scene, tool: str, brakes: Iterable[BrakeLike] | None, within:
     """
     mech, given = scene.mechanism, tuple(brakes or ())
     moving = {brake.joint for brake in read_brakes(mech, given)}
-    own = [brake for brake in scene.brakes if brake.joint not in moving]
     chain = {joint.pair.name for joint in mech.tree.way_in(tool) if joint.pair is not None}
     moving |= chain - set(within)
     groups = [*_coupled(mech), *_loops(mech)]
     if brakes is not None:
-        groups += _without_brake(mech, robot_brakes(mech, (*given, *own)))
+        groups += _without_brake(mech, fitted_brakes(mech, scene, given))
     tied = DisjointSets[str]()
     for first, *others in groups:
         for other in others:

@@ -250,20 +250,25 @@ def sweep_plan(
     """Return the plan of a sweep; arguments as for :func:`sweep`."""
     mech = model_of(mech)
     stated = () if trajectory is None else (recorded_coordinates(Path(trajectory), mechanism_of(mech)),)
+    mech = standing(mech, q, qd, *stated)
+    states, rates, names = None, None, tuple[str, ...]()
+    if trajectory is not None:
+        own = mechanism_of(mech)
+        recorded = read_recording(Path(trajectory), own.q_names, own.qd_names)
+        rates = np.abs(recorded.states(own, np.zeros(len(own.q_names)))[:, len(own.q_names) :]).max(axis=0)
     scenario = make_scenario(
-        standing(mech, q, qd, *stated),
+        mech,
         q,
         qd,
         category=category,
         payload=payload,
         loads=loads,
-        massless_at_rest=trajectory is None,
+        massless_at_rest=True,
+        other_rates=rates,
         **common,
     )
     warn_of(scenario.warnings)
-    states, names = None, tuple[str, ...]()
     if trajectory is not None:
-        recorded = read_recording(Path(trajectory), scenario.mech.q_names, scenario.mech.qd_names)
         states, names = recorded.states(scenario.mech, scenario.q), tuple(sorted(recorded.q))
     return SweepPlan(
         replace(scenario, limits=limits, duration=duration, max_seconds=max_seconds),

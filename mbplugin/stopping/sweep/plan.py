@@ -34,8 +34,8 @@ from mbplugin.model.brakes import JointBrake, no_brakes
 from mbplugin.phrases import one_line_repr
 from mbplugin.processes.foreign import interrupts_held, isolated_starts
 from mbplugin.simulation.trajectory.trajectory import Trajectory
-from mbplugin.stopping.batch import ArmStopper, CompiledStop, summary_of, supports_compiled_stop
-from mbplugin.stopping.evaluation import evaluate
+from mbplugin.stopping.batch import ArmStopper, CompiledStop, supports_compiled_stop
+from mbplugin.stopping.evaluation import summarise
 from mbplugin.stopping.many import Stops, StopStarts, StopSummary
 from mbplugin.stopping.run import run_stop
 from mbplugin.stopping.scenario import Scenario
@@ -496,7 +496,7 @@ class _General:
         """Return the result of a stop from q (nq,) and qd (nv,); rad and m, rad/s and m/s."""
         scenario = self.scenario.from_state(q, qd, brakes, payloads)
         self._last = run_stop(scenario)
-        return summary_of(evaluate(scenario, self._last))
+        return summarise(scenario, self._last)
 
     def part(self, plan: SweepPlan, numbers: range) -> tuple[Stops, Array, Array]:
         """Return results, rates and carried masses of some stops of a plan."""

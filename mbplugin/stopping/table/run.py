@@ -19,7 +19,7 @@ from mbplugin.model.brakes import speeds_sentence, stated_brake, stated_brakes, 
 from mbplugin.model.mechanism.kinematics import NamedNumbers, accelerations_of, numbers, rates_of
 from mbplugin.model.scene import Payload, Scene, as_scene, mechanism_of
 from mbplugin.readers import ModelSource, Source
-from mbplugin.readers.standing import standing
+from mbplugin.readers.standing import on_stand
 from mbplugin.simulation.options import LONGEST, MAX_SECONDS, require_positive
 from mbplugin.stopping import CONFIDENCE, SHARE, defaults, require_bound
 from mbplugin.stopping.batch import ArmStops
@@ -128,7 +128,7 @@ def stopping_table(
     require_positive("time to compute", max_seconds, "s", LONGEST)
     require_bound(share, confidence)
     budget = (monotonic() + max_seconds, max_seconds)
-    mech = with_coordinates(as_scene(standing(mech, q, on_stand=True)), q or {})
+    mech = with_coordinates(as_scene(on_stand(mech, q)), q or {})
     common["brakes"] = brakes = tuple(common["brakes"] or ())
     decelerations, tool = common["decelerations"], common["tool"]
     mech = with_assumed_drives(mech, brakes)
