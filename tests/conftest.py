@@ -140,9 +140,11 @@ def _without_invariants(request: pytest.FixtureRequest) -> Iterator[None]:
         if not (mark.args and mark.args[0]):
             raise pytest.UsageError(f"{request.node.nodeid}: no_invariants without a reason")
         _suspended.append(str(mark.args[0]))
-    _broken.clear()
+        # of the fixtures that this test shares with others
+        _broken.clear()
     yield
     if mark is not None:
         _suspended.pop()
-    if _broken:
-        pytest.fail(f"{len(_broken)} motions break an invariant; the first: {_broken[0]}", pytrace=False)
+    if broken := list(_broken):
+        _broken.clear()
+        pytest.fail(f"{len(broken)} motions break an invariant; the first: {broken[0]}", pytrace=False)

@@ -454,11 +454,6 @@ class LoadFriction:
             values[self.places] = np.maximum(values[self.places], 0.0)
         self._loads = np.array(loads)
 
-    @property
-    def loads(self) -> Array:
-        """The present loads (k,), N."""
-        return np.array(self._loads)
-
     def _read(self, qdd: Array, multipliers: Array) -> Array:
         """Return the magnitude (k,) of each load, N, for qdd (nv,) and multipliers (m,)."""
         return np.array([np.linalg.norm(force) for force in self.forces(qdd, multipliers)])

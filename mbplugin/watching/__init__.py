@@ -91,11 +91,6 @@ class Structure:
     damping: Array
 
     @property
-    def gravity(self) -> Array:
-        """Gravity (3,) when the structure was read, m/s²."""
-        return self.mech.gravity
-
-    @property
     def couplings(self) -> tuple[Coupling, ...]:
         """The gears."""
         return self.mech.couplings

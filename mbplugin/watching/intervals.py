@@ -30,10 +30,6 @@ class Interval:
     lower: float
     upper: float
 
-    def __contains__(self, value: float) -> bool:
-        """Return True for a value between both ends."""
-        return self.lower <= value <= self.upper
-
 
 def intervals_of(n: Numbers) -> dict[RowLabel, Interval]:
     """Return the interval of each force of closures, contacts, held joints and tree pairs; equal ends if determined.

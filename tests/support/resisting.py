@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -89,6 +89,9 @@ def resistances(motion: Trajectory) -> Iterator[Resistance]:
                 for b in actions.brakes
                 if (b.joint, b.freedom) == (pair.name, freedom)
             )
+            for law in (b.law for b in actions.brakes):
+                unknown = {p.name for p in fields(law) if getattr(law, p.name) != p.default} - {*PARTS}
+                assert not unknown, f"state {sorted(unknown)} of a brake law in tests/support/resisting.py"
             damping = one.damping if actions.damping else 0.0
             friction = one.friction if actions.friction else 0.0
             by_load = motion if actions.friction and one.load_friction else None

@@ -151,11 +151,6 @@ class DcaModel:
         """Each joint and weld by name, dimensionless."""
         return {joint.name: joint for joint in (*self.joints_scaled, *self.welds_scaled)}
 
-    @cached_property
-    def floating(self) -> tuple[int, ...]:
-        """The bodies that are not ground."""
-        return _floating(self.mechanism, self.welded)
-
     def connections(self, tolerance: float) -> tuple[GroundConnection, ...]:
         """Return the multi-joint connections to the ground, with their ranks at a relative tolerance.
 

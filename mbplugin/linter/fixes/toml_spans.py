@@ -79,10 +79,6 @@ class TomlSpans:
         for table in self.tables:
             yield from (key for key in table.keys.values() if key.line == line)
 
-    def owner(self, key: TomlKey) -> TomlTable:
-        """Return the table of a key."""
-        return next(table for table in self.tables if table.keys.get(key.name) is key)
-
     def value(self, key: TomlKey) -> str:
         """Return the text of a value; a string without its quotes."""
         text = self.source.decoded(key.value_start, key.value_end)
