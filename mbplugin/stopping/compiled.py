@@ -75,7 +75,7 @@ AT_ONCE = 8
 #: Status at the end of a stop; UNDECIDED: a brake breaks away, and the function that decides this is not compiled yet.
 STOPPED, LIMIT, MOVING, BROKEN, UNDECIDED = range(5)
 #: Largest number of steps of a stop.
-STEPS = 4000
+STEPS = 8000
 #: Length of the first step, s.
 FIRST_STEP = 1e-3
 #: A stretch this short, s, needs no method of high order: while drives are powered off one after the other.
@@ -558,7 +558,7 @@ def stop_loop(
             )
             h, short = max(h, length), min(SHORT, length)
         if status == WEAK:
-            one.joint = stiffest(s, friction.sticking, goal - t, rtol)
+            one.joint = stiffest(s, goal - t, rtol)
             if one.joint >= 0:
                 differentiate(evaluate, place, one, t, q, qd, now.qdd, column)
                 counts[0] += 1

@@ -395,6 +395,7 @@ def _decide(m: Lanes, i: int, addresses: AnyArray, settings: Settings) -> int:
     read_multipliers(m, i, state)
     spent = 1
     for n in range(len(s)):
+        # D of a joint that is held is infinite, so that it is not damped
         j = s[n].rate
         s[n].damped = (state.rates[j].viscous + state.resistances[n].viscous) / m.rates_of[j].D[i]
     if not can_hold(place, s, lane.controlled, friction):
@@ -450,7 +451,7 @@ def _careful(m: Lanes, i: int, settings: Settings) -> int:
     """Begin a stretch with the method of high order; return what the lane does next."""
     lane, workspace = m.lane[i], load_workspace(m.places[i, 1])
     lane.once, lane.method, lane.own = False, 0, lane.h
-    lane.stiff = stiffest(m.s[i], workspace.friction.sticking, lane.goal - lane.t, settings.rtol)
+    lane.stiff = stiffest(m.s[i], lane.goal - lane.t, settings.rtol)
     if lane.stiff < 0:
         return _STEP
     put_state(m, i, workspace.now)

@@ -117,22 +117,21 @@ def constants() -> AnyArray:
 
 
 @kernel
-def stiffest(s: Records, sticking: AnyArray, span: float, rtol: float) -> int:
+def stiffest(s: Records, span: float, rtol: float) -> int:
     """Return the rate of the joint among s (n,) that is stiff in a stretch of length ``span``, s; −1 if none is.
 
     None is, if another joint decays almost as fast: its decay is no part of the method, and the estimate of the error
-    would miss it; nor with a tolerance ``rtol`` at which accuracy limits the steps. ``sticking`` (n,) are the joints
-    that brakes hold.
+    would miss it; nor with a tolerance ``rtol`` at which accuracy limits the steps. Driven joints, and those that
+    brakes hold, do not decay: they are not ``damped``.
     """
     if rtol < _TIGHT:
         return -1
     most, next_most, found = 0.0, 0.0, -1
     for n in range(len(s)):
-        if not s[n].controlled and not sticking[n]:
-            if s[n].damped > most:
-                most, next_most, found = s[n].damped, most, s[n].rate
-            else:
-                next_most = max(next_most, s[n].damped)
+        if s[n].damped > most:
+            most, next_most, found = s[n].damped, most, s[n].rate
+        else:
+            next_most = max(next_most, s[n].damped)
     return found if most > _STIFF / min(span, _SPAN) and next_most < _APART * most else -1
 
 
