@@ -48,6 +48,7 @@ from mbplugin.simulation.integrators.explicit_loop import (
     SHORTEST,
     growth,
     is_motion,
+    motion_at,
 )
 from mbplugin.simulation.kernel_state import (
     FORWARD_DYNAMICS,
@@ -79,6 +80,7 @@ from mbplugin.stopping.compiled import (
     keep_step,
     load_workspace,
     methods,
+    motion_inside,
     next_switch,
     put_all,
     solve_brakes,
@@ -109,8 +111,6 @@ from mbplugin.stopping.stiff import (
     difference,
     error_shifts,
     longest_step,
-    motion_at,
-    motion_of_step,
     note_stage,
     set_decay,
     shifts,
@@ -627,19 +627,7 @@ def _end_stretch(m: Lanes, i: int, look: bool, addresses: AnyArray) -> int:
         m.shift_of[0, i] = m.shift_of[1, i] = 0.0
     if look:
         length = lane.t - lane.begin
-        powers = motion_of_step(
-            workspace.stiff[0],
-            workspace.constants[0],
-            workspace.column,
-            length,
-            old.q,
-            now.q,
-            old.qd,
-            now.qd,
-            old.qdd,
-            now.qdd,
-            inside,
-        )
+        powers = motion_inside(workspace, length)
         fraction, which = locate_from(addresses[2])(
             addresses[0], place, watched[: lane.watched], lane.begin, length, old.q, inside[:powers]
         )

@@ -448,29 +448,3 @@ def _beyond(z: float, x: float) -> float:
     own = 1.0 + x * (z + x * (0.5 * z * z + x * (c3 + x * (c4 + x * c5))))
     y = x * (1.0 - x)
     return (exp(z * x) - own) / (y * y * y)
-
-
-@kernel
-def motion_at(
-    h: float, fraction: float, q0: Array, polynomial: Array, q: Array, qd: Array, qdd: Array
-) -> None:
-    """Fill coordinates, rates and accelerations at a fraction of a step.
-
-    Parameters
-    ----------
-    h, fraction : float
-        Length of the step, s, and the fraction.
-    q0 : (nv,) array
-        Coordinates at the start.
-    polynomial : (powers, 2, nv) array
-        As from :func:`motion_of_step`.
-    q, qd, qdd : (nv,) array
-        Results.
-    """
-    for j in range(len(q0)):
-        x, v, a = 0.0, 0.0, 0.0
-        for n in range(polynomial.shape[0] - 1, -1, -1):
-            a = a * fraction + v
-            v = v * fraction + polynomial[n, 1, j]
-            x = x * fraction + polynomial[n, 0, j]
-        q[j], qd[j], qdd[j] = q0[j] + x, v, a / h

@@ -12,13 +12,13 @@ from mbplugin.model import WORLD, Body, Mechanism, Pair, Pose
 from mbplugin.model.brake_law import Brake
 from mbplugin.model.mechanism.pair import Freedom
 from mbplugin.model.spatial import align_z
-from mbplugin.simulation.integrators.explicit_loop import MOST, growth
+from mbplugin.simulation.integrators.explicit_loop import MOST, growth, motion_at
 from mbplugin.simulation.integrators.methods.dopri5 import INTEGRATOR
 from mbplugin.stopping.batch import CompiledStop
 from mbplugin.stopping.many import StopSummary
 from mbplugin.stopping.run import make_scenario
 from mbplugin.stopping.scenario import Scenario
-from mbplugin.stopping.stiff import CONSTANTS, STIFF, constants, motion_at, motion_of_step, weigh
+from mbplugin.stopping.stiff import CONSTANTS, STIFF, constants, motion_of_step, weigh
 from mbplugin.stopping.sweep.plan import SweepPlan
 from rod_arms import arm
 
