@@ -271,7 +271,7 @@ def stops_in_lanes(
 
 @kernel
 def _leave_out(m: Lanes, starts: LanesStarts) -> int:
-    """Take the stops out of the lanes in which a rate moves no mass, or whose numbers overflowed; return how many."""
+    """Empty the lanes in which a rate moves no mass or a number has overflowed; return their number."""
     count = 0
     for i in range(LANES):
         is_bad = False
@@ -364,7 +364,7 @@ def _end(
 
 @kernel
 def _instant(m: Lanes, i: int) -> int:
-    """Wait for a decision which brakes hold if something has changed; return what the lane does next."""
+    """Wait for the decision on the holding brakes if something has changed; return what the lane does next."""
     lane = m.lane[i]
     lane.rounds += 1
     if lane.rounds > STEPS:
