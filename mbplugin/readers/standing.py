@@ -401,16 +401,19 @@ def likely_wheels(mech: Mechanism) -> tuple[str, ...]:
     URDF does not state which bodies touch the ground.
     """
     poses = kinematics.forward(mech, kinematics.home(mech))
-    in_loops = {body for pair in mech.tree.cut for body in pair.bodies}
     return tuple(
         joint.outer
         for joint in mech.tree.joints
-        if joint.pair is not None
-        and joint.pair.type == "continuous"
-        and in_loops.isdisjoint(carried := _carried(mech, joint))
-        and _on_mobile_base(mech, joint)
-        and _is_balanced_and_level(mech, joint, poses, carried)
+        if turns_like_a_wheel(mech, joint, poses) and _on_mobile_base(mech, joint)
     )
+
+
+def turns_like_a_wheel(mech: Mechanism, joint: TreeJoint, poses: kinematics.BodyPoses) -> bool:
+    """Return True if a joint without limits turns one body about a level axis through its centre of mass."""
+    if joint.pair is None or joint.pair.type != "continuous":
+        return False
+    in_loops, carried = {body for pair in mech.tree.cut for body in pair.bodies}, _carried(mech, joint)
+    return in_loops.isdisjoint(carried) and _is_balanced_and_level(mech, joint, poses, carried)
 
 
 def moves(joint: TreeJoint) -> bool:

@@ -34,6 +34,7 @@ from mbplugin.simulation.integrators.explicit_loop import (
     Tableau,
     advance_address,
     advance_from,
+    motion_at,
     put,
 )
 from mbplugin.simulation.integrators.methods.dopri5 import INTEGRATOR
@@ -59,7 +60,6 @@ from mbplugin.stopping.stiff import (
     STIFF_RECORDS,
     constants,
     differentiate,
-    motion_at,
     motion_of_step,
     parts_of,
     stiffest,
@@ -75,7 +75,7 @@ AT_ONCE = 8
 #: Status at the end of a stop; UNDECIDED: a brake breaks away, and the function that decides this is not compiled yet.
 STOPPED, LIMIT, MOVING, BROKEN, UNDECIDED = range(5)
 #: Largest number of steps of a stop.
-STEPS = 4000
+STEPS = 8000
 #: Length of the first step, s.
 FIRST_STEP = 1e-3
 #: A stretch this short, s, needs no method of high order: while drives are powered off one after the other.
@@ -341,26 +341,32 @@ def keep_step(
 
 
 @kernel
+def motion_inside(workspace: StopWorkspace, length: float) -> int:
+    """Fill the polynomials of a step of the given length, s, in the workspace; return the number of their powers."""
+    now, old = workspace.now, workspace.old
+    return motion_of_step(
+        workspace.stiff[0],
+        workspace.constants[0],
+        workspace.column,
+        length,
+        old.q,
+        now.q,
+        old.qd,
+        now.qd,
+        old.qdd,
+        now.qdd,
+        workspace.inside,
+    )
+
+
+@kernel
 def keep_curved(
     pieces: Array, kept: int, s: Records, begin: float, t: float, workspace: StopWorkspace
 ) -> tuple[int, float]:
     """Store a step of the workspace in ``pieces`` (k, 7, nv), in several pieces where a joint is stiff."""
-    now, old, one, length = workspace.now, workspace.old, workspace.stiff[0], t - begin
-    powers = 0
-    if parts_of(one, length) > 1:
-        powers = motion_of_step(
-            one,
-            workspace.constants[0],
-            workspace.column,
-            length,
-            old.q,
-            now.q,
-            old.qd,
-            now.qd,
-            old.qdd,
-            now.qdd,
-            workspace.inside,
-        )
+    length, powers = t - begin, 0
+    if parts_of(workspace.stiff[0], length) > 1:
+        powers = motion_inside(workspace, length)
     return keep_parts(pieces, kept, s, begin, t, workspace, length, 1.0, powers)
 
 
@@ -513,7 +519,7 @@ def stop_loop(
     solve, watch_brakes = solve_from(addresses[3]), watch_from(addresses[4])
     resistances, h = load_struct(place).resistances, FIRST_STEP
     workspace, control = load_workspace(workspace_place), (end, rtol, atol)
-    now, old, taken, friction, inside, stiff, fixed, column, counts = workspace
+    now, old, taken, friction, inside, stiff, _, column, counts = workspace
     put_all(now, old)
     q, qd, one = now.q, now.qd, stiff[0]
     t, kept, limited = begin_motion(resistances, s, now, old, end, pieces)
@@ -558,7 +564,7 @@ def stop_loop(
             )
             h, short = max(h, length), min(SHORT, length)
         if status == WEAK:
-            one.joint = stiffest(s, friction.sticking, goal - t, rtol)
+            one.joint = stiffest(s, goal - t, rtol)
             if one.joint >= 0:
                 differentiate(evaluate, place, one, t, q, qd, now.qdd, column)
                 counts[0] += 1
@@ -573,9 +579,7 @@ def stop_loop(
         kept, begin = keep_all(pieces, kept, s, begin, old, taken, count - 1 if status == LOOK else count)
         if status == LOOK:
             length = t - begin
-            powers = motion_of_step(
-                one, fixed[0], column, length, old.q, now.q, old.qd, now.qd, old.qdd, now.qdd, inside
-            )
+            powers = motion_inside(workspace, length)
             fraction, which = locate(address, place, watched, begin, length, old.q, inside[:powers])
             if which < 0:
                 # the event search has evaluated the model at other states

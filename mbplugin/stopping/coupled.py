@@ -233,7 +233,7 @@ class CoupledStop:
         return np.asarray(self._arm.motions(q) @ own)
 
     def inertias(self, q: Array) -> Array:
-        """Return the inertias (nv,) at a pose q (nq,), kg·m² and kg: with what follows, for independent joints."""
+        """Return the inertias (nv,) at a pose q (nq,), kg·m² and kg; those of leaders include their followers."""
         scenario = self.scenario
         actions = replace(scenario.actions, payloads=self._payloads)
         M = joint_equations(
@@ -266,7 +266,7 @@ class CoupledStop:
 
 
 def _obstacles(scenario: Scenario) -> Iterator[tuple[str, str]]:
-    """Yield the reasons why no stops of a robot can be computed one after the other, each with its own remedy or ""."""
+    """Yield each reason why stops of a robot cannot be computed, with its remedy; ``""`` stands for the usual one."""
     mech = scenario.mech
     if any(joint.pair is None for joint in mech.tree.joints):
         yield "its base is free", "fix its base with --base fixed, in Python with mb.load(FILE, base='fixed')"
@@ -465,7 +465,7 @@ class Independent:
         return tuple(joint for joint, speed in zip(self.joints, speeds, strict=True) if speed > least)
 
     def _tool_moves(self, q: Array, motion: Array) -> float:
-        """Return the speed plus the angular speed, m and rad, of the tool per unit of a motion (nv,) from q (nq,)."""
+        """Return the sum of speed and angular speed of the tool, m and rad per unit of a motion (nv,), at q (nq,)."""
         mech, i = self.scenario.mech, self.scenario.mech.body_index[self.scenario.tool]
         ahead, behind = (forward(mech, displace(mech, q, sign * _SMALL * motion)) for sign in (1.0, -1.0))
         moved = ahead.p_WL[i] - behind.p_WL[i], ahead.R_WL[i] - behind.R_WL[i]

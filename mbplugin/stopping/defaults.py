@@ -155,9 +155,9 @@ class _Tree:
             self._driven[joint.outer] = self._driven.get(joint.inner, 0) + own
 
     def farthest(self, bodies: set[str], *, named: bool = True) -> str:
-        """Return the body with the most moving joints before it, then one that a joint of its own moves, then others.
+        """Return the body with the most moving joints between it and the ground.
 
-        Among equals the best name of a tool counts, then the deepest body.
+        Among equals, one whose own joint moves it is preferred, then the best name of a tool, then the deepest body.
         """
         index = self._mech.body_index
         return max(

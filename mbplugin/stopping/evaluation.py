@@ -86,11 +86,13 @@ def evaluate(
 
 
 def summarise(scenario: Scenario, motion: Trajectory) -> StopSummary:
-    """Return the numbers of a stop that a table, a search or a sweep compares, those of its report."""
+    """Return the summary of a stop for tables, searches and sweeps; its values are those of the report."""
     outcome, _, joints, time, _, _, tool = _ended(scenario, motion)
     keys = ("time", "travel", "reaction_travel", "back")
-    values = (np.array([getattr(joint, key) for joint in joints]) for key in keys)
-    return StopSummary(outcome, time, *values, tool.distance, tool.displacement, 0)
+    times, travels, reactions, back = (np.array([getattr(joint, key) for joint in joints]) for key in keys)
+    return StopSummary(
+        outcome, time, times, travels, reactions, back, tool.distance, tool.displacement, evaluations=0
+    )
 
 
 class _Ended(NamedTuple):

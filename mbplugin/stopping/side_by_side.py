@@ -48,6 +48,7 @@ from mbplugin.simulation.integrators.explicit_loop import (
     SHORTEST,
     growth,
     is_motion,
+    motion_at,
 )
 from mbplugin.simulation.kernel_state import (
     FORWARD_DYNAMICS,
@@ -79,6 +80,7 @@ from mbplugin.stopping.compiled import (
     keep_step,
     load_workspace,
     methods,
+    motion_inside,
     next_switch,
     put_all,
     solve_brakes,
@@ -109,8 +111,6 @@ from mbplugin.stopping.stiff import (
     difference,
     error_shifts,
     longest_step,
-    motion_at,
-    motion_of_step,
     note_stage,
     set_decay,
     shifts,
@@ -271,7 +271,7 @@ def stops_in_lanes(
 
 @kernel
 def _leave_out(m: Lanes, starts: LanesStarts) -> int:
-    """Take the stops out of the lanes in which a rate moves no mass, or whose numbers overflowed; return how many."""
+    """Empty the lanes in which a rate moves no mass or a number has overflowed; return their number."""
     count = 0
     for i in range(LANES):
         is_bad = False
@@ -364,7 +364,7 @@ def _end(
 
 @kernel
 def _instant(m: Lanes, i: int) -> int:
-    """Wait for a decision which brakes hold if something has changed; return what the lane does next."""
+    """Wait for the decision on the holding brakes if something has changed; return what the lane does next."""
     lane = m.lane[i]
     lane.rounds += 1
     if lane.rounds > STEPS:
@@ -395,6 +395,7 @@ def _decide(m: Lanes, i: int, addresses: AnyArray, settings: Settings) -> int:
     read_multipliers(m, i, state)
     spent = 1
     for n in range(len(s)):
+        # D of a joint that is held is infinite, so that it is not damped
         j = s[n].rate
         s[n].damped = (state.rates[j].viscous + state.resistances[n].viscous) / m.rates_of[j].D[i]
     if not can_hold(place, s, lane.controlled, friction):
@@ -450,7 +451,7 @@ def _careful(m: Lanes, i: int, settings: Settings) -> int:
     """Begin a stretch with the method of high order; return what the lane does next."""
     lane, workspace = m.lane[i], load_workspace(m.places[i, 1])
     lane.once, lane.method, lane.own = False, 0, lane.h
-    lane.stiff = stiffest(m.s[i], workspace.friction.sticking, lane.goal - lane.t, settings.rtol)
+    lane.stiff = stiffest(m.s[i], lane.goal - lane.t, settings.rtol)
     if lane.stiff < 0:
         return _STEP
     put_state(m, i, workspace.now)
@@ -626,19 +627,7 @@ def _end_stretch(m: Lanes, i: int, look: bool, addresses: AnyArray) -> int:
         m.shift_of[0, i] = m.shift_of[1, i] = 0.0
     if look:
         length = lane.t - lane.begin
-        powers = motion_of_step(
-            workspace.stiff[0],
-            workspace.constants[0],
-            workspace.column,
-            length,
-            old.q,
-            now.q,
-            old.qd,
-            now.qd,
-            old.qdd,
-            now.qdd,
-            inside,
-        )
+        powers = motion_inside(workspace, length)
         fraction, which = locate_from(addresses[2])(
             addresses[0], place, watched[: lane.watched], lane.begin, length, old.q, inside[:powers]
         )

@@ -117,22 +117,21 @@ def constants() -> AnyArray:
 
 
 @kernel
-def stiffest(s: Records, sticking: AnyArray, span: float, rtol: float) -> int:
+def stiffest(s: Records, span: float, rtol: float) -> int:
     """Return the rate of the joint among s (n,) that is stiff in a stretch of length ``span``, s; −1 if none is.
 
     None is, if another joint decays almost as fast: its decay is no part of the method, and the estimate of the error
-    would miss it; nor with a tolerance ``rtol`` at which accuracy limits the steps. ``sticking`` (n,) are the joints
-    that brakes hold.
+    would miss it; nor with a tolerance ``rtol`` at which accuracy limits the steps. Driven joints, and those that
+    brakes hold, do not decay: they are not ``damped``.
     """
     if rtol < _TIGHT:
         return -1
     most, next_most, found = 0.0, 0.0, -1
     for n in range(len(s)):
-        if not s[n].controlled and not sticking[n]:
-            if s[n].damped > most:
-                most, next_most, found = s[n].damped, most, s[n].rate
-            else:
-                next_most = max(next_most, s[n].damped)
+        if s[n].damped > most:
+            most, next_most, found = s[n].damped, most, s[n].rate
+        else:
+            next_most = max(next_most, s[n].damped)
     return found if most > _STIFF / min(span, _SPAN) and next_most < _APART * most else -1
 
 
@@ -449,29 +448,3 @@ def _beyond(z: float, x: float) -> float:
     own = 1.0 + x * (z + x * (0.5 * z * z + x * (c3 + x * (c4 + x * c5))))
     y = x * (1.0 - x)
     return (exp(z * x) - own) / (y * y * y)
-
-
-@kernel
-def motion_at(
-    h: float, fraction: float, q0: Array, polynomial: Array, q: Array, qd: Array, qdd: Array
-) -> None:
-    """Fill coordinates, rates and accelerations at a fraction of a step.
-
-    Parameters
-    ----------
-    h, fraction : float
-        Length of the step, s, and the fraction.
-    q0 : (nv,) array
-        Coordinates at the start.
-    polynomial : (powers, 2, nv) array
-        As from :func:`motion_of_step`.
-    q, qd, qdd : (nv,) array
-        Results.
-    """
-    for j in range(len(q0)):
-        x, v, a = 0.0, 0.0, 0.0
-        for n in range(polynomial.shape[0] - 1, -1, -1):
-            a = a * fraction + v
-            v = v * fraction + polynomial[n, 1, j]
-            x = x * fraction + polynomial[n, 0, j]
-        q[j], qd[j], qdd[j] = q0[j] + x, v, a / h

@@ -548,7 +548,7 @@ def worst_stop_assumptions(space: StopSpace, moving: Moving) -> Iterator[str]:
     pairs = [joint.pair for joint in space.arm.varied if joint.pair is not None]
     fixed = [p.name for p in pairs if p.kind.free and coordinate_range(p)[0] >= coordinate_range(p)[1]]
     if fixed:
-        yield f"without limits, and so in their places: {', '.join(fixed)}"
+        yield f"not varied, as they have no limits: {', '.join(fixed)}"
     yield "poses within the joint limits; the arm may meet itself or its surroundings"
     for what, tolerance in (("torques", space.torque_tolerance), ("delays", space.delay_tolerance)):
         if tolerance:

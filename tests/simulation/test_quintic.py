@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mbplugin.simulation.integrators.explicit_loop import QUINTIC, quintic, quintic_at
+from mbplugin.simulation.integrators.explicit_loop import QUINTIC, motion_at, quintic
 
 
 def test_a_motion_of_degree_five_is_its_own_quintic() -> None:
@@ -19,6 +19,6 @@ def test_a_motion_of_degree_five_is_its_own_quintic() -> None:
     quintic(h, begun[0], ended[0], begun[1], ended[1], begun[2], ended[2], inside)
     for fraction in (0.0, 0.21, 0.5, 0.93, 1.0):
         found = [np.empty(3) for _ in range(3)]
-        quintic_at(h, fraction, begun[0], inside, *found)
+        motion_at(h, fraction, begun[0], inside, *found)
         for ours, theirs in zip(found, at(start + fraction * h), strict=True):
             np.testing.assert_allclose(ours, theirs, rtol=1e-11, atol=1e-11)

@@ -12,13 +12,13 @@ from mbplugin.model import WORLD, Body, Mechanism, Pair, Pose
 from mbplugin.model.brake_law import Brake
 from mbplugin.model.mechanism.pair import Freedom
 from mbplugin.model.spatial import align_z
-from mbplugin.simulation.integrators.explicit_loop import MOST, growth
+from mbplugin.simulation.integrators.explicit_loop import MOST, growth, motion_at
 from mbplugin.simulation.integrators.methods.dopri5 import INTEGRATOR
 from mbplugin.stopping.batch import CompiledStop
 from mbplugin.stopping.many import StopSummary
 from mbplugin.stopping.run import make_scenario
 from mbplugin.stopping.scenario import Scenario
-from mbplugin.stopping.stiff import CONSTANTS, STIFF, constants, motion_at, motion_of_step, weigh
+from mbplugin.stopping.stiff import CONSTANTS, STIFF, constants, motion_of_step, weigh
 from mbplugin.stopping.sweep.plan import SweepPlan
 from rod_arms import arm
 
@@ -149,15 +149,50 @@ def test_results_stay_within_the_tolerance_with_few_evaluations(delays: tuple[fl
 
 def test_a_joint_whose_rate_grows_is_not_stiff() -> None:
     """A short-circuited motor brakes less the faster it turns: at 1 rad/s, its force falls by more than the damping."""
-    brake = Brake("j0", 5.0, short_circuit=2000.0, short_circuit_rate=0.2)
-    coarse, fine = stop(rod(brake)), stop(rod(brake), 1e-11, 1e-13)
+    scenario = rod(Brake("j0", 5.0, short_circuit=2000.0, short_circuit_rate=0.2))
+    # no step with such a joint has a length: the compiled loop would leave the stop to the runner
+    coarse = CompiledStop(scenario, patient=False).stop(scenario.q, scenario.qd)
+    fine = stop(scenario, 1e-11, 1e-13)
     assert coarse.times[0] == pytest.approx(fine.times[0], abs=1e-8)
     assert coarse.travels[0] == pytest.approx(fine.travels[0], abs=1e-9)
 
 
-@pytest.mark.parametrize("joints", ["free", "limited"])
+@pytest.mark.parametrize("seed", [139, 317])
+def test_a_long_slide_with_a_stiff_joint_is_not_left_to_the_runner(seed: int) -> None:
+    """Its steps are stored in two pieces each, which are more than without such a joint."""
+    scenario = any_arm(seed)
+    one = CompiledStop(scenario, patient=False)
+    found = one.stop(scenario.q, scenario.qd)
+    by_runner = one._by_the_runner(scenario.q.copy(), scenario.qd.copy())
+    assert (found.outcome, found.time) == (by_runner.outcome, pytest.approx(by_runner.time, abs=1e-6))
+    assert found.travels == pytest.approx(by_runner.travels, abs=1e-5)
+
+
+def held_tip() -> Scenario:
+    """The arm with another, shorter rod, which is damped most and held by its brake from the start."""
+    mech = arm((0.5, 0.4, 0.06, 0.03), limits=Freedom(damping=1.5))
+    brakes = [
+        Brake(f"j{k}", torque, delay=0.01, engagement=0.1) for k, torque in enumerate((90.0, 40.0, 4.0))
+    ]
+    at_once = Brake("j3", 100.0, delay=0.0, engagement=0.0)
+    return make_scenario(
+        mech, np.array([0.3, -0.5, 0.2, 0.1]), [1.0, -0.8, 1.5, 0.0], brakes=[*brakes, at_once]
+    )
+
+
+def test_a_joint_may_be_stiff_beside_one_that_its_brake_holds() -> None:
+    scenario = held_tip()
+    coarse, fine = stop(scenario), stop(scenario, 1e-11, 1e-13)
+    assert coarse.travels[3] == fine.travels[3] == 0.0
+    assert np.abs(coarse.travels - fine.travels).max() < 2e-7
+    # with the method for a tree without a stiff joint, 525
+    assert coarse.evaluations < 300
+
+
+@pytest.mark.parametrize("joints", ["free", "limited", "held"])
 def test_stops_side_by_side_are_those_one_by_one(joints: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    scenario = light_wrist(**({"lower": -0.55, "upper": 0.33} if joints == "limited" else {}))
+    limits = {"lower": -0.55, "upper": 0.33} if joints == "limited" else {}
+    scenario = held_tip() if joints == "held" else light_wrist(**limits)
     plan = SweepPlan(scenario, 30, 5, None, 0.02, (0.2, 1.0), 0.2, 0.2)
     starts, one = plan.draws(range(30)), CompiledStop(scenario)
     side_by_side = one.stops(starts, scenario.brakes, ())

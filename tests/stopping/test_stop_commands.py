@@ -70,6 +70,10 @@ LOOSE = WHEEL.partition("[[brake]]")[0] + OTHER
     ("text", "why"),
     [
         (LOOSE, "'axle' has no brake; state its brake with --brake (brakes=[...]), or"),
+        (
+            WHEEL + OTHER.partition("[[brake]]")[0],
+            "'hub' has no brake; state its brake with --brake (brakes=[...]), or",
+        ),
         (WHEEL + '[[lock]]\njoint = "axle"\n', "'axle' is locked;"),
     ],
 )

@@ -551,7 +551,7 @@ def quintic(
 
 
 @kernel
-def quintic_at(
+def motion_at(
     h: float, fraction: float, q0: Array, polynomial: Array, q: Array, qd: Array, qdd: Array
 ) -> None:
     """Fill coordinates, rates and accelerations at a fraction of a step.
@@ -562,14 +562,14 @@ def quintic_at(
         Length of the step, s, and the fraction.
     q0 : (nv,) array
         Coordinates at the start.
-    polynomial : (6, 2, nv) array
-        As from :func:`quintic`.
+    polynomial : (powers, 2, nv) array
+        Of increment and rates, lowest power first, such as those from :func:`quintic`.
     q, qd, qdd : (nv,) array
         Results.
     """
     for j in range(len(q0)):
         x, v, a = 0.0, 0.0, 0.0
-        for n in range(QUINTIC, -1, -1):
+        for n in range(polynomial.shape[0] - 1, -1, -1):
             a = a * fraction + v
             v = v * fraction + polynomial[n, 1, j]
             x = x * fraction + polynomial[n, 0, j]

@@ -23,8 +23,9 @@ from mbplugin.dynamics.formulations import Equations
 from mbplugin.dynamics.tree_model import joints_without_mass, redundancy
 from mbplugin.model import Array, DisjointSets, Mechanism, Scene, as_scene, in_coordinates_of, units_of
 from mbplugin.model.brakes import BrakeLike, JointBrake, read_brakes, robot_brakes, scene_actions
-from mbplugin.model.mechanism.kinematics import BodyPoses, fixed_at, forward, relative_pose
+from mbplugin.model.mechanism.kinematics import BodyPoses, fixed_at, forward, home, relative_pose
 from mbplugin.phrases import Assumption, counted, listed
+from mbplugin.readers.standing import turns_like_a_wheel
 from mbplugin.simulation.friction import generic_redundancy
 from mbplugin.simulation.passing_marks import TimedDrive
 from mbplugin.stopping.scenario import Scenario
@@ -469,21 +470,23 @@ def _coupled_within(mech: Mechanism, tool: str, axes: Collection[str]) -> set[st
 def _unbraked_end(
     scene: Scene, tool: str, brakes: Iterable[BrakeLike], named: Collection[str], rigid: Collection[str]
 ) -> set[str]:
-    """Return the joints without a brake between the tool and the nearest joint that has one on the way to the ground.
+    """Return the joints of wheels without a brake between the tool and the nearest joint with one towards the ground.
 
-    Empty if a joint that is coupled, in a loop or ``named`` comes first, or if no joint on the way has a brake; joints
-    that are ``rigid`` do not count.
+    Their turning moves no mass. Empty if another joint without a brake, or one that is ``named``, comes first, or if
+    no joint on the way has a brake; joints that are ``rigid`` do not count.
     """
     mech = scene.mechanism
     braked = {brake.joint for brake in fitted_brakes(mech, scene, brakes)} - {*rigid}
     stays = {*named, *(name for group in (*_coupled(mech), *_loops(mech)) for name in group)} - {*rigid}
-    end = set[str]()
+    end, poses = set[str](), forward(mech, home(mech))
     for joint in mech.tree.way_in(tool):
         if joint.pair is None or joint.pair.name in stays:
             break
         if joint.pair.name in braked:
             return end
         if joint.pair.kind.free and joint.pair.name not in rigid:
+            if not turns_like_a_wheel(mech, joint, poses):
+                break
             end.add(joint.pair.name)
     return set()
 
