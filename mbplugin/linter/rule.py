@@ -443,10 +443,7 @@ def plugin_rules(taken: Collection[str]) -> tuple[tuple[Rule, ...], tuple[Broken
     for entry in sorted(entry_points(group=RULE_GROUP), key=lambda entry: entry.name):
         try:
             with running(f"the rule {entry.name!r} of {_distribution(entry)}"):
-                loaded = entry.load()
-                rule = loaded() if isinstance(loaded, type) else loaded
-                if not isinstance(rule, Rule):
-                    raise TypeError(f"{entry.value} is not a mbplugin.linter.rule.Rule")
+                rule = _rule(entry)
                 _check_contract(rule, codes)
         except KeyboardInterrupt:
             raise
@@ -475,6 +472,14 @@ def _distribution(entry: EntryPoint) -> str:
 
 def _failure(error: BaseException) -> str:
     return f"{visible(type(error).__name__)}: {text_of(error) or 'no reason given'}"
+
+
+def _rule(entry: EntryPoint) -> Rule:
+    loaded = entry.load()
+    rule = loaded() if isinstance(loaded, type) else loaded
+    if not isinstance(rule, Rule):
+        raise TypeError(f"{entry.value} is not a mbplugin.linter.rule.Rule")
+    return rule
 
 
 def _check_contract(rule: Rule, taken: Collection[str]) -> None:

@@ -744,6 +744,8 @@ def read_misfit(labels: tuple[RowLabel, ...], misfit: Mapping[str, float], what:
     ------
     UnknownName
         There is no row with that name.
+    BadNumber
+        A value is not finite, or too large.
     """
     gaps = np.zeros(len(labels))
     index = {label.dotted: k for k, label in enumerate(labels)}

@@ -489,7 +489,13 @@ class Statics:
         return statics
 
     def at(self, q: Array) -> SmallMotions:
-        """Return forces and small motions at a closed pose q (nq,)."""
+        """Return forces and small motions at a closed pose q (nq,).
+
+        Raises
+        ------
+        BadUsage
+            The pose is singular.
+        """
         equations = self._equations(q)
         rows = minimum_norm(equations)
         sizes = np.linalg.svd(rows.C * equations.column_scale, compute_uv=False)

@@ -279,7 +279,7 @@ def test_near_a_dead_centre_rates_are_derivatives_and_at_it_there_are_none(name:
     assert closest / last == pytest.approx(1000**0.5, rel=0.1)
     assert closing.change(at_end).independent != tuple(independent)
     assert not closing.change(at_end).is_near_singular(at_end)
-    with pytest.raises(CannotClose, match="does not reach so far"):
+    with pytest.raises(CannotClose, match="do not reach that far"):
         closing.g(q[k] + end + 1e-3)
 
 

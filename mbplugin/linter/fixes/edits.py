@@ -244,7 +244,7 @@ def write(file: str, before: bytes, after: bytes) -> None:
     target = real_path(file)
     if read_bounded(target) != before:
         raise BadUsage(
-            "the file was changed while it was linted, so it is not fixed",
+            "the file was changed while it was linted, so it is not mended",
             where=file,
             remedy="lint it again",
         )

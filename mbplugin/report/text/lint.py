@@ -627,7 +627,7 @@ def fix_lines(reports: Sequence[Report], width: int, *, unsafe: bool = True) -> 
     where = f" in {counted(files, 'file')}" if mended else ""
     said = f"{counted(len(mended), 'finding')} mended{where}, {left} left"
     if not unsafe and (codes := _with_unsafe_fix(reports)):
-        said += f"; --unsafe-fixes may fix {', '.join(codes)}"
+        said += f"; --unsafe-fixes may mend {', '.join(codes)}"
     yield Line()
     yield from (Line(text, "bold") for text in wrapped(said, width, "", "  "))
     for finding in mended:
@@ -649,4 +649,4 @@ def unmended_lines(reports: Sequence[Report]) -> Iterator[str]:
     for report in reports:
         for one in report.unmended:
             place = f"{one.finding.file}:{one.finding.line}" if one.finding.line else one.finding.file
-            yield f"{place}: {one.finding.code} {one.finding.element} is not fixed, {one.reason}"
+            yield f"{place}: {one.finding.code} {one.finding.element} is not mended, {one.reason}"

@@ -272,7 +272,7 @@ def _next(found: Survey, files: Sequence[NewFile], dry_run: bool, width: int) ->
             "edit", f"{text}{other}{' with --source URL' if other else ', or state --source URL'}", width
         )
     if found.lasting:
-        words = "fix what no baseline can hold; then mbplugin lint . exits 0"
+        words = "mend what no baseline can hold; then mbplugin lint . exits 0"
     elif any(one.exists and one.addition for one in files):
         words = "after the additions, mbplugin lint . exits 0"
     else:

@@ -402,7 +402,7 @@ class ExplicitStep:
 
         state.h = min(state.h, control.largest_step)
         return step_of_small_error(
-            attempt, self._of.exponent, kernel_state, state, control, self._stepper.counts
+            attempt, self._of.exponent, MOST, kernel_state, state, control, self._stepper.counts
         )
 
     def _stages(
@@ -450,6 +450,7 @@ class ExplicitStep:
 def step_of_small_error(
     attempt: Callable[[float], tuple[Array, Array, float]],
     exponent: float,
+    most: float,
     kernel_state: KernelState,
     state: contract.State,
     control: contract.Control,
@@ -459,9 +460,10 @@ def step_of_small_error(
 
     Return 0 if the step becomes too small, −1 if a rejected step is not to be tried again. ``attempt`` returns the
     state (n,) after a step, its stages (s, n) and its error relative to the tolerance; the error grows with a power of
-    the step that is −1/``exponent``. Rejected steps are counted in ``counts[1]`` of counts (2,).
+    the step that is −1/``exponent``. The next step is at most ``most`` times as long. Rejected steps are counted in
+    ``counts[1]`` of counts (2,).
     """
-    grown = MOST
+    grown = most
     independent = kernel_state.row_independence[0] >= control.dependent
     while True:
         last = state.h >= (control.end - state.t) * (1.0 - 1e-12)

@@ -601,7 +601,9 @@ class RosenbrockStep:
                 error = float(np.sqrt(np.mean((U[-1, : 2 * nv] / scale) ** 2))) if nv else 0.0
             return new, U, error
 
-        found = step_of_small_error(attempt, EXPONENT, kernel_state, state, control, self._stepper.counts)
+        found = step_of_small_error(
+            attempt, EXPONENT, MOST, kernel_state, state, control, self._stepper.counts
+        )
         if isinstance(found, float):
             return found
         h, last, new, U = found
