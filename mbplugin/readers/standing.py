@@ -173,11 +173,6 @@ def standing(
     return bolted_down(model, on_stand=on_stand)
 
 
-def unstated(values: kinematics.JointValues) -> bool:
-    """Return True if a call states no value of a joint."""
-    return values is None or len(values) == 0
-
-
 def _names_base(mech: Mechanism, values: kinematics.JointValues) -> bool:
     if values is None:
         return False
@@ -299,10 +294,10 @@ def _speaks_of(words: Collection[str], names: Iterable[str]) -> bool:
 
 
 def _limbs(mech: Mechanism, root: str) -> Iterator[list[TreeJoint]]:
-    """Yield the moving joints of every limb, from the root outwards."""
+    """Yield the moving joints of every limb, from the root outwards; chains that a loop connects are one limb."""
     base = kinematics.rigid_groups(mech)[root]
     limbs: list[list[TreeJoint]] = []
-    limb_of: dict[str, list[TreeJoint]] = {}
+    limb_of: dict[str, int] = {}
     for joint in mech.tree.joints:
         # what is tied to the ground is no limb of a base that moves
         if (
@@ -313,9 +308,18 @@ def _limbs(mech: Mechanism, root: str) -> Iterator[list[TreeJoint]]:
             continue
         if joint.inner in base:
             limbs.append([])
-        limb = limb_of[joint.outer] = limbs[-1] if joint.inner in base else limb_of[joint.inner]
-        limb.append(joint)
-    yield from limbs
+        limb_of[joint.outer] = len(limbs) - 1 if joint.inner in base else limb_of[joint.inner]
+        limbs[limb_of[joint.outer]].append(joint)
+    # the arms of a delta robot meet at its platform: they are no legs
+    for pair in mech.tree.cut:
+        first, second = (limb_of.get(body) for body in pair.bodies)
+        if first is None or second is None or first == second:
+            continue
+        first, second = min(first, second), max(first, second)
+        limbs[first] += limbs[second]
+        limbs[second] = []
+        limb_of.update({joint.outer: first for joint in limbs[first]})
+    yield from filter(None, limbs)
 
 
 def _is_rotor(mech: Mechanism, joint: TreeJoint, poses: kinematics.BodyPoses) -> bool:

@@ -95,6 +95,51 @@ def test_what_states_its_base_or_rolls_walks_and_flies_is_left_alone(name: str) 
     assert bolted_down(scene) is scene
 
 
+MEETING = """
+[[model]]
+file = "r.urdf"
+[[closure]]
+name = "tip"
+type = "spherical"
+body_a = "low1"
+body_b = "low2"
+xyz_a = [0, 0, -0.4]
+xyz_b = [0, 0, -0.4]
+{more}
+"""
+
+
+def test_chains_that_meet_in_a_loop_below_their_base_are_no_legs(tmp_path: Path) -> None:
+    """A delta robot hangs from its base on three arms that meet at a platform; four such pairs of arms are legs."""
+
+    def chains(*numbers: int) -> tuple[tuple[str, str, str, str, str, str], ...]:
+        return tuple(
+            row
+            for k in numbers
+            for row in (
+                (f"m{k}", "revolute", "frame", f"up{k}", f"{k // 2} 0 0", "0 1 0"),
+                (f"e{k}", "revolute", f"up{k}", f"low{k}", "0 0 -0.4", "0 1 0"),
+            )
+        )
+
+    closure = '[[closure]]\nname = "tip{0}"\ntype = "spherical"\nbody_a = "low{0}"\nbody_b = "low{1}"\n'
+    closure += "xyz_a = [0, 0, -0.4]\nxyz_b = [0, 0, -0.4]"
+
+    def read(count: int, *more: tuple[int, int]) -> mb.Scene:
+        (tmp_path / "r.urdf").write_text(robot(*chains(*range(1, count + 1))))
+        (tmp_path / "r.scene.toml").write_text(
+            MEETING.format(more="\n".join(closure.format(*pair) for pair in more))
+        )
+        return mb.load(tmp_path / "r.scene.toml")
+
+    delta = read(3, (3, 1))
+    assert feet(delta.mechanism, forward(delta.mechanism, delta.state.q)) == ()
+    assert bolted_down(delta).mechanism.assumed_fixed == ("frame",)
+    walker = read(4, (3, 4))
+    assert len(feet(walker.mechanism, forward(walker.mechanism, walker.state.q))) == 2
+    assert bolted_down(walker) is walker
+
+
 @pytest.mark.parametrize("name", [name for name in LEFT if name not in ("fixed by the file", "floating")])
 def test_what_rolls_walks_and_flies_is_held_where_joints_are_looked_at_one_by_one(name: str) -> None:
     scene = load(LEFT[name])

@@ -41,7 +41,7 @@ from mbplugin.model.spatial import COMPONENTS, ROTATION, TRANSLATION, AnyArray, 
 from mbplugin.phrases import counted, listed, one_line, one_line_repr
 from mbplugin.processes.foreign import Limits, Purpose, in_own_child
 from mbplugin.readers import ModelSource, model_of
-from mbplugin.readers.standing import Stance, cannot_stand, require_stance_for, standing, stands, unstated
+from mbplugin.readers.standing import Stance, cannot_stand, require_stance_for, standing, stands
 from mbplugin.rendering import Result
 from mbplugin.version import __version__
 
@@ -151,11 +151,16 @@ def engines(
     try:
         ground, forces = _on_the_ground(model, q, qd, loads, payload, stance, friction, tolerance)
     except BadUsage as error:
-        own = isinstance(model, Scene) and not (model.loads or model.payloads or model.contacts)
-        stated = stance or friction is not None or not unstated(q) or loads or payload
-        model = standing(model, on_stand=True)
-        if not own or stated or not mechanism_of(model).assumed_fixed:
+        on_stand = standing(model, q, qd, on_stand=True)
+        if (
+            stance
+            or friction is not None
+            or (isinstance(model, Scene) and model.contacts)
+            or not mechanism_of(on_stand).assumed_fixed
+            or _stands_unloaded(model, q, qd, (*loads, *(payload or ())), tolerance)
+        ):
             raise
+        model = on_stand
         held, ground, forces = (cannot_stand(error),), None, ()
     loads = (*loads, *forces)
     instant, system, state = instant_of(model, q, qd, loads, payload, hold, tolerance)
@@ -233,6 +238,24 @@ def _on_the_ground(
     ground = None if stated else stance_under(state, model, stance or True, friction)
     missing = applied_to(state, model, loads, payload).equations.missing(state.accelerations)
     return ground, _contact_forces(state, missing, ground.contacts if ground else stated)
+
+
+def _stands_unloaded(
+    model: Scene | Mechanism,
+    q: JointValues,
+    qd: JointValues,
+    loads: tuple[LoadLike | PayloadLike, ...],
+    tolerance: float | None,
+) -> bool:
+    """Return True if a robot with ``loads`` stands by its weight alone: they tip it over, not its pose."""
+    if not isinstance(model, Scene) or not (loads or model.loads or model.payloads):
+        return False
+    bare = replace(model, loads=(), payloads=())
+    try:
+        _on_the_ground(bare, q, qd, (), (), None, None, tolerance)
+    except BadUsage:
+        return False
+    return True
 
 
 def _contact_notes(ground: Stance | None, forces: Collection[Load]) -> tuple[str, ...]:

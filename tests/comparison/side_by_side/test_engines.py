@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -337,7 +339,7 @@ TIPPING_LEG = """
 
 
 def test_a_robot_that_cannot_stand_on_its_lowest_links_is_held_and_says_so(tmp_path: Path) -> None:
-    """Two round feet beside its centre of mass; a stance or a pose that is stated is refused instead."""
+    """Two round feet beside its centre of mass; a stance or a friction that is stated is refused instead."""
     file = tmp_path / "tipping.urdf"
     file.write_text(TIPPING.format(legs="".join(TIPPING_LEG.format(k=k, y=k) for k in range(2))))
     expected = mb.engines(mb.load(file, base="fixed"), only=["mujoco"])
@@ -352,9 +354,38 @@ def test_a_robot_that_cannot_stand_on_its_lowest_links_is_held_and_says_so(tmp_p
         assert found[f"hip{k}"].wrenches["mbplugin"] == pytest.approx(wrench, abs=1e-9)
         assert alone[f"hip{k}"].wrench == pytest.approx(wrench, abs=1e-9)
     for ask in (mb.engines, mb.reactions):
-        for stated in ({"stance": True}, {"q": {"hip0": 0.0}}, {"friction": 0.5}):
+        for stated in ({"stance": True}, {"friction": 0.5}, {"q": {"base.z": 1.0}}):
             with pytest.raises(BadUsage, match="carry this load"):
                 ask(file, **stated)
+        with pytest.raises(BadUsage, match="carry this load"):
+            ask(mb.load(file, base="free"))
+
+
+@pytest.mark.parametrize("ask", [mb.reactions, mb.engines])
+def test_what_is_stated_acts_on_a_robot_that_is_held_as_it_cannot_stand(
+    ask: Callable[..., Any], tmp_path: Path
+) -> None:
+    """A load, a payload and a pose: the held robot has the forces of one whose base is fixed."""
+    file = tmp_path / "tipping.urdf"
+    file.write_text(TIPPING.format(legs="".join(TIPPING_LEG.format(k=k, y=k) for k in range(2))))
+    load = {"body": "foot0", "force": [3.0, 5.0, 7.0]}
+    weight = {"body": "foot1", "mass": 2.0}
+    for stated in ({"loads": [load]}, {"payload": [weight]}, {"q": {"hip0": 0.5}, "loads": [load]}):
+        found = ask(file, **stated)
+        expected = mb.reactions(mb.load(file, base="fixed"), **stated)
+        assert found.mechanism.assumed_fixed == ("base",) and "cannot stand" in found.notes[0]
+        for name in ("hip0", "hip1"):
+            wrench = found[name].wrench if ask is mb.reactions else found[name].wrenches["mbplugin"]
+            assert wrench == pytest.approx(expected[name].wrench, abs=1e-9)
+
+
+@pytest.mark.parametrize("ask", [mb.reactions, mb.engines])
+def test_a_load_that_tips_over_a_robot_that_stands_without_it_is_refused(
+    ask: Callable[..., Any], tmp_path: Path
+) -> None:
+    load = {"body": "torso", "force": [0.0, 0.0, 1000.0]}
+    with pytest.raises(BadUsage):
+        ask(walker(tmp_path), loads=[load])
 
 
 def test_joints_without_force_have_one_line_together(tmp_path: Path) -> None:
