@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 
 from mbplugin.errors import BadNumber, BadUsage, UnknownName, suggestion
-from mbplugin.model import WORLD, AnyArray, Array, Mechanism, Pose, TreeJoint
+from mbplugin.model import WORLD, AnyArray, Array, DisjointSets, Mechanism, Pose, TreeJoint, mechanism_of
 from mbplugin.model.mechanism import kinematics
 from mbplugin.model.mechanism.pair import LARGEST_FRICTION, MOST_CONTACTS, Contact
 from mbplugin.model.scene import Scene, Shape, in_coordinates_of, require_kind, require_table
@@ -173,6 +173,20 @@ def standing(
     return bolted_down(model, on_stand=on_stand)
 
 
+def in_motion(model: Scene | Mechanism, *stated: kinematics.JointValues) -> Scene | Mechanism:
+    """Return the model for a motion: a base without mass that neither file nor call states free is bolted down.
+
+    Nothing moves such a base, and PyBullet holds it too. Any other base stays as it is.
+    """
+    roots = [joint.outer for joint in mechanism_of(model).tree.joints if joint.pair is None]
+    if len(roots) != 1 or not isinstance(model, Scene):
+        return model
+    mech, group = model.mechanism, kinematics.rigid_groups(model.mechanism)[roots[0]]
+    if any(not body.massless for body in mech.bodies if body.name in group):
+        return model
+    return standing(model, *stated, on_stand=True)
+
+
 def _names_base(mech: Mechanism, values: kinematics.JointValues) -> bool:
     if values is None:
         return False
@@ -200,8 +214,7 @@ def bolted_down(scene: Scene, *, on_stand: bool = False) -> Scene:
     """
     mech = scene.mechanism
     roots = [joint for joint in mech.tree.joints if joint.pair is None]
-    tied = mech.pfaffians or any(WORLD in pair.bodies for pair in mech.pairs)
-    if not scene.base_open or len(roots) != 1 or tied:
+    if not scene.base_open or len(roots) != 1 or _tied(mech, roots[0].outer):
         return scene
     stated = scene.state.given & {*mech.q_names[roots[0].q]}
     if stated or scene.state.qd[roots[0].qd].any():
@@ -227,8 +240,9 @@ def stands(model: Scene | Mechanism, *stated: kinematics.JointValues) -> bool:
         return False
     mech = model.mechanism
     roots = [joint.outer for joint in mech.tree.joints if joint.pair is None]
-    tied = mech.pfaffians or any(WORLD in pair.bodies for pair in mech.pairs)
-    if len(roots) != 1 or tied or not mech.gravity.any() or not any(model.shapes.values()):
+    if len(roots) != 1 or not mech.gravity.any() or not any(model.shapes.values()):
+        return False
+    if _tied(mech, roots[0]):
         return False
     names = [*(body.name for body in mech.bodies), *(pair.name for pair in mech.pairs)]
     if _speaks_of(_VEHICLE - _FLIES, names):
@@ -236,6 +250,23 @@ def stands(model: Scene | Mechanism, *stated: kinematics.JointValues) -> bool:
     if _speaks_of(_FLIES, names):
         return False
     return len(likely_wheels(mech)) >= 2 or len(feet(mech, kinematics.forward(mech, model.state.q))) >= 2
+
+
+def _tied(mech: Mechanism, root: str) -> bool:
+    """Return True if something ties a robot to the ground; other models of a world, such as its ground, do not."""
+    own = _of_robot(mech, root)
+    return bool(mech.pfaffians) or any(
+        WORLD in pair.bodies and not own.isdisjoint(pair.bodies) for pair in mech.pairs
+    )
+
+
+def _of_robot(mech: Mechanism, root: str) -> set[str]:
+    """Return the bodies that pairs connect to a root, not through the ground."""
+    sets: DisjointSets[str] = DisjointSets()
+    for pair in mech.pairs:
+        if WORLD not in pair.bodies:
+            sets.join(pair.body_a, pair.body_b)
+    return {body.name for body in mech.bodies if sets.find(body.name) == sets.find(root)}
 
 
 def _is_vehicle(scene: Scene, root: str) -> bool:
@@ -485,6 +516,11 @@ def stance_of(
         )
     up = -mech.gravity / np.linalg.norm(mech.gravity)
     lowest, notes = _lowest_points(scene, mech, poses, up)
+    roots = [joint.outer for joint in mech.tree.joints if joint.pair is None]
+    # what else stands in the world, such as a ground plane or a table, carries the robot only where links are named
+    robot = set[str]().union(*(_of_robot(mech, root) for root in roots))
+    if links is None and roots:
+        lowest = {name: points for name, points in lowest.items() if name in robot}
     wanted = None if links is None else _matching(mech, links)
     if wanted is not None and (shapeless := [name for name in wanted if name not in lowest]):
         raise BadUsage(
