@@ -582,9 +582,12 @@ def instant_of(
     mech = mechanism_of(model)
     holders: list[Driver | Lock] = [*mech.locks]
     assumed: tuple[Lock, ...] = ()
+    in_part: list[str] = []
     if asked.at_rest:
         loads, payloads = tuple(loads), None if payloads is None else tuple(payloads)
         held, assumed, *_ = held_under(asked, model, applied_to(asked, model, loads, payloads), hold)
+        in_part = list(dict.fromkeys(lock.joint for lock in assumed if _in_part(mech, lock, assumed)))
+        assumed = tuple(replace(lock, freedoms=()) if lock.joint in in_part else lock for lock in assumed)
         holders += [*mech.drivers, *held, *assumed]
     elif mech.drivers:
         raise BadUsage(
@@ -609,6 +612,12 @@ def instant_of(
     if following:
         what = f"{listed(following)} would follow what is held by its coupling; it is held itself"
         state = replace(state, notes=(*state.notes, what))
+    if in_part:
+        said = f"the load turns {listed(in_part)} about some axes only"
+        whole = "held as a whole, since no other engine holds a part of a joint: --hold (hold=...) states other joints"
+        state = replace(
+            state, notes=(*state.notes, f"{said}; {'it is' if len(in_part) == 1 else 'they are'} {whole}")
+        )
     if untold:
         joints = (
             f"{listed(untold)} are coupled to each other, and no other engine gives the force of a coupling"
@@ -632,10 +641,20 @@ def instant_of(
             carried,
             state.at_rest,
             names,
-            tuple(lock.joint for lock in assumed),
+            tuple(dict.fromkeys(lock.joint for lock in assumed)),
         ),
         system,
         state,
+    )
+
+
+def _in_part(mech: Mechanism, lock: Lock, locks: Collection[Lock]) -> bool:
+    """Return True if locks hold some of the freedoms of a joint only, such as the spin of a rod between two balls."""
+    free = set(mech.pair_by_name[lock.joint].kind.free)
+    own = [one for one in locks if one.joint == lock.joint]
+    return (
+        not any(set(one.freedoms or free) == free for one in own)
+        and set[str]().union(*(one.freedoms for one in own)) != free
     )
 
 

@@ -119,6 +119,30 @@ def test_a_closure_of_any_kind_has_the_same_force_for_either_of_its_bodies(
     assert found.largest_unique_difference < 0.05
 
 
+def test_a_rod_that_the_load_spins_between_its_balls_is_held_as_a_whole_and_says_so(tmp_path: Path) -> None:
+    """Two hinged arms joined by a rod with its centre of mass beside the line of its balls, as in Cassie's legs."""
+    file = tmp_path / "rod.xml"
+    file.write_text(
+        """<mujoco><worldbody><body name="a" pos="0 0 1"><joint name="ja" axis="0 1 0"/>
+        <inertial mass="1" pos="0 0 -.1" diaginertia=".01 .01 .01"/>
+        <body name="rod" pos="0 0 -.3"><joint name="ball" type="ball"/>
+        <inertial mass=".5" pos=".5 .1 0" diaginertia=".01 .01 .01"/></body></body>
+        <body name="b" pos="1 0 1"><joint name="jb" axis="0 1 0"/>
+        <inertial mass="1" pos="0 0 -.1" diaginertia=".01 .01 .01"/></body></worldbody>
+        <equality><connect name="c" body1="rod" body2="b" anchor="1 0 0"/></equality></mujoco>"""
+    )
+    found = mb.engines(file)
+    assert found.agrees and [a.reason for a in found.engines] == ["", "", ""]
+    assert any(
+        note.startswith("the load turns ball about some axes only; it is held as") for note in found.notes
+    )
+    assert found["ball"].held
+    # what holds the rod upright against its weight, 0.1 m beside the line of its balls
+    assert mb.engines(file, hold=["ja", "ball"], only=["mujoco"]).agrees
+    with pytest.raises(BadUsage, match="only rx of joint 'ball' is held"):
+        mb.engines(file, hold=["ja", "ball.rx"])
+
+
 @pytest.mark.long
 def test_a_door_hinge_carries_the_weight_by_hand() -> None:
     found = mb.engines(ORACLES / "door_1_hinge.sdf")
