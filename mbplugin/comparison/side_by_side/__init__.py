@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -17,7 +19,14 @@ from mbplugin.analysis.uniqueness import joint_place
 from mbplugin.arguments import checked
 from mbplugin.constraints.reduction import body_twists
 from mbplugin.dynamics import newton_euler
-from mbplugin.errors import BadUsage, MbPluginError, UnknownName, install_command, suggestion
+from mbplugin.errors import (
+    BadUsage,
+    ImplausibleValue,
+    MbPluginError,
+    UnknownName,
+    install_command,
+    suggestion,
+)
 from mbplugin.joint_reactions import ClosedState, closed_state, held_joints, spring_loads
 from mbplugin.joint_reactions.run import noting_masses, reactions, stance_under
 from mbplugin.joint_reactions.statics import BALANCED_STANCE, System, build_system
@@ -336,18 +345,27 @@ def _ours(model: Scene | Mechanism, instant: Instant, system: System) -> Answer:
     else:
         model = instant.mech
     moving = (None, None) if instant.at_rest else (instant.qd, instant.qdd)
-    result = reactions(
-        model,
-        instant.q,
-        *moving,
-        loads=instant.loads,
-        payload=instant.payloads,
-        hold=(),
-        stance=False,
-        estimate=False,
-        tolerance=None if isinstance(model, Mechanism) else model.options.tolerance,
-    )
+    with _own_pose():
+        result = reactions(
+            model,
+            instant.q,
+            *moving,
+            loads=instant.loads,
+            payload=instant.payloads,
+            hold=(),
+            stance=False,
+            estimate=False,
+            tolerance=None if isinstance(model, Mechanism) else model.options.tolerance,
+        )
     return Answer(OURS, __version__, {p.name: coupled_wrench(system, result, p) for p in instant.mech.pairs})
+
+
+@contextlib.contextmanager
+def _own_pose() -> Iterator[None]:
+    """Do not warn of coordinates in a block: they are those of the instant, and what was stated has been checked."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ImplausibleValue)
+        yield
 
 
 def _ask(name: str, instant: Instant) -> Answer:
@@ -695,7 +713,8 @@ def _at_fixed(asked: ClosedState, fixed: Mechanism, held: tuple[str, ...]) -> Cl
     q = kinematics.coordinates_of(fixed, asked.motion.poses)
     qd = np.array([rates[name] for name in fixed.qd_names])
     still = None if asked.at_rest else qd
-    made = closed_state(fixed, q, still, None, asked.tolerance, None)
+    with _own_pose():
+        made = closed_state(fixed, q, still, None, asked.tolerance, None)
     return replace(made, notes=asked.notes, at_rest=asked.at_rest)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 
 import mbplugin as mb
 from mbplugin.comparison.side_by_side import SideBySide, instant_of
-from mbplugin.errors import BadUsage
+from mbplugin.errors import BadUsage, ImplausibleValue
 from mbplugin.model.mechanism import Coupling, Term
 from mbplugin.model.spatial import JointSpring
 from mbplugin.report.html.chapters import Chapter
@@ -141,6 +142,24 @@ def test_a_rod_that_the_load_spins_between_its_balls_is_held_as_a_whole_and_says
     assert mb.engines(file, hold=["ja", "ball"], only=["mujoco"]).agrees
     with pytest.raises(BadUsage, match="only rx of joint 'ball' is held"):
         mb.engines(file, hold=["ja", "ball.rx"])
+
+
+def test_a_pose_that_nobody_stated_is_not_warned_of(tmp_path: Path) -> None:
+    """A loop that closes at a coordinate of 1e-16 rad, beyond a limit that excludes zero."""
+    scene = mb.load(FOUR_BAR)
+    q = mb.analyze(scene).q
+    pairs = tuple(
+        replace(p, freedoms=(replace(p.freedoms[0], lower=q[1] + 0.1, upper=q[1] + 1.0),))
+        if p.name == "j1"
+        else p
+        for p in scene.mechanism.pairs
+    )
+    beyond = replace(scene, mechanism=replace(scene.mechanism, pairs=pairs))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert mb.engines(beyond, only=["mujoco"]).agrees
+    with pytest.warns(ImplausibleValue, match="the coordinate of j1 is"):
+        mb.engines(beyond, q={"j1": float(q[1]) + 1e-3}, only=["mujoco"])
 
 
 @pytest.mark.long
