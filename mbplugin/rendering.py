@@ -181,6 +181,21 @@ class _NoAttribute(AttributeError):
         return AttributeError, (str(self),)
 
 
+class Loaded(type):
+    """The class of what ``load`` returns: an unknown attribute of it, such as ``from_file``, leads to ``load``."""
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(cls, name: str) -> NoReturn:
+            """Raise the error for an attribute that the class does not have; its values may have it."""
+            said = f"type object {cls.__name__!r} has no attribute {name!r}"
+            if not name.startswith("_"):
+                kind = cls.__name__.lower()
+                loaded = 'mb.load("robot.urdf")' if kind == "scene" else f'mb.load("robot.urdf").{kind}'
+                said += f"; write {loaded}{f'.{name}' if name in getattr(cls, '__dataclass_fields__', ()) else ''}"
+            raise AttributeError(said, name=name, obj=cls)
+
+
 def _meant(owner: object, name: str, part: str) -> str:
     """Return the attribute or the expression that is meant by an attribute that an object does not have."""
     from mbplugin.vocabulary import leads_to, misspelt, proposal, public

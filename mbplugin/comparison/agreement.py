@@ -19,7 +19,7 @@ from mbplugin.constraints import DEFAULT_TOLERANCE
 from mbplugin.errors import BadUsage
 from mbplugin.model import Array, Scene, State, cross, forward, mechanism_of
 from mbplugin.model.brakes import AppliedForces, BrakeLike, idle_sentence, signalled_brakes
-from mbplugin.model.mechanism import Driver, Lock, Mechanism, floating_sentence
+from mbplugin.model.mechanism import Driver, Lock, Mechanism, base_sentence, floating_sentence
 from mbplugin.phrases import cut_short, listed, one_line, one_line_repr
 from mbplugin.rendering import Result
 from mbplugin.simulation.options import MAX_SECONDS, Options
@@ -552,7 +552,12 @@ def of_stop(report: StopReport, max_seconds: float = MAX_SECONDS) -> Setup:
 
 def _notes(geared: bool, task: Task, ours: Trajectory) -> tuple[str, ...]:
     """Return notes on the omissions of both motions, on differences by design, and those of our motion."""
-    notes = [*floating_sentence(ours.mechanism), *idle_sentence(ours.mechanism, ours.actions)]
+    own = ours.mechanism
+    notes = [
+        *base_sentence(own.assumed_fixed),
+        *floating_sentence(own),
+        *idle_sentence(own, ours.actions),
+    ]
     if geared:
         notes.append("rotor inertias are left out of both motions")
     if stronger := [brake.joint for brake in task.brakes if brake.law.static > brake.law.sliding]:

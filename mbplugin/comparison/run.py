@@ -35,6 +35,7 @@ from mbplugin.model.scene import LoadLike, PayloadLike, Scene
 from mbplugin.phrases import Assumption, listed
 from mbplugin.processes.foreign import LimitPassed, Limits, in_engine, in_own_child
 from mbplugin.readers import ModelSource, load, model_of
+from mbplugin.readers.standing import in_motion
 from mbplugin.simulation.options import MAX_SECONDS
 from mbplugin.stopping.outcome import StopReport
 
@@ -215,7 +216,7 @@ def crosscheck(
         _require_none_given(motion)
         scene, setup = None, agreement.of_stop(mech, max_seconds)
     else:
-        model = model_of(mech)
+        model = in_motion(model_of(mech), q, qd)
         scene = model if isinstance(model, Scene) else None
         setup = agreement.of_motion(
             model,

@@ -32,6 +32,8 @@ _MOST_LIMITS = 4000
 _EQUAL = 1e-8
 #: Products of equilibrium and self-stresses below this are rounding.
 _EXACT = 1e-10
+#: Entries of self-stresses below this fraction of the largest one are rounding.
+_ZERO = 1e-13
 #: Directions of the sides of the polygon of friction.
 _SIDES = np.round([(np.cos(a), np.sin(a)) for a in 2 * np.pi * np.arange(SIDES) / SIDES], 15)
 Kind = Literal["normal", "friction", "limit"]
@@ -242,7 +244,11 @@ class Possible:
     def of(cls, system: System, multipliers: Array) -> Possible:
         """Return the reactions through one of them, ``multipliers`` (m,), scaled."""
         largest = float(np.abs(multipliers).max(initial=0.0))
-        return cls(multipliers, system.local, largest or 1.0, system.C)
+        basis = system.local.tocsr(copy=True)
+        # a turned frame leaves entries of 1e-17: an effort limit would bound by them what it does not restrict
+        basis.data[np.abs(basis.data) < _ZERO * np.abs(basis.data).max(initial=0.0)] = 0.0
+        basis.eliminate_zeros()
+        return cls(multipliers, basis, largest or 1.0, system.C)
 
     def inside(self, wanted: Inequalities, factor: float = 1.0) -> tuple[csr_array, Array]:
         """Return G (k, p) and b (k,) with G y ≤ b for the inequalities, y relative to ``size``."""

@@ -49,6 +49,7 @@ from mbplugin.model.scene import (
     PayloadLike,
     Scene,
     as_scene,
+    mechanism_of,
     option_of,
     read_misfit,
     replaced_payloads,
@@ -66,7 +67,6 @@ from mbplugin.readers.standing import (
     stance_of,
     standing,
     stands,
-    unstated,
 )
 
 if TYPE_CHECKING:
@@ -225,6 +225,7 @@ def reactions(
             source, q, qd, qdd, loads=loads, payload=payload, hold=hold, tolerance=tolerance, alone=reactions
         )
     hold = hold if hold is None else names_of(hold)
+    loads, payload = tuple(loads), None if payload is None else tuple(payload)
     touched: Iterable[ContactLike] = () if isinstance(contacts, bool) else contacts or ()
     if contacts is True and not (isinstance(model, Scene) and model.contacts):
         touched = contacts_in(model)
@@ -245,9 +246,10 @@ def reactions(
     held, assumed, system, found = held_under(state, model, applied, hold)
     falls = stance is None and not seen and found.share > state.tolerance
     if falls and stands(model, qd, qdd):
-        if unstated(q) and friction is None and not (applied.stated or applied.payloads):
+        if friction is None:
             again = partial(
                 reactions,
+                q=q,
                 qd=qd,
                 qdd=qdd,
                 stiffness=stiffness,
@@ -261,9 +263,13 @@ def reactions(
                 planar=planar,
             )
             try:
-                return again(model, stance=True)
+                return again(model, stance=True, loads=loads, payload=payload)
             except BadUsage as error:
-                return with_base_held(error, partial(again, standing(given, qd, qdd, on_stand=True)))
+                on_stand = standing(given, q, qd, qdd, on_stand=True)
+                loaded = bool(applied.stated or applied.payloads)
+                if not mechanism_of(on_stand).assumed_fixed or (loaded and _stands_unloaded(model, again)):
+                    raise
+                return with_base_held(error, partial(again, on_stand, loads=loads, payload=payload))
         ground = stance_under(state, model, True, friction)
         state, seen = touching(state, ground.contacts if ground else ())
         held, assumed, system, found = held_under(state, model, applied, hold)
@@ -306,9 +312,17 @@ def with_base_held(error: BadUsage, held: Callable[[], Reactions]) -> Reactions:
         found = held()
     except MbPluginError:
         raise error from None
-    if not found.mechanism.assumed_fixed:
-        raise error
     return replace(found, notes=(cannot_stand(error), *found.notes))
+
+
+def _stands_unloaded(model: Model, again: Callable[..., Reactions]) -> bool:
+    """Return True if a robot stands by its weight alone: then its loads tip it over, which is no matter of its pose."""
+    bare = replace(model, loads=(), payloads=()) if isinstance(model, Scene) else model
+    try:
+        again(bare, stance=True, payload=())
+    except BadUsage:
+        return False
+    return True
 
 
 def require_rigid(model: Model, options: Mapping[str, object]) -> None:

@@ -22,7 +22,7 @@ from mbplugin.model.mechanism.identity import RowLabel, pair_and_freedom
 from mbplugin.model.mechanism.pair import Contact, Pair
 from mbplugin.model.spatial import Array, JointSpring, Pose, Spring, units_of
 from mbplugin.phrases import counted, cut_short, dataclass, listed, one_line, one_line_repr
-from mbplugin.rendering import cell, refuse_attribute
+from mbplugin.rendering import Loaded, cell, refuse_attribute
 
 #: Properties of a freedom that a ``[[pair]]`` of a scene can state, those of its drive first.
 FREEDOM_KEYS = ("lower", "upper", "velocity", "effort", "damping", "friction")
@@ -464,7 +464,7 @@ class LintOptions:
 
 @answers_wrong_calls
 @dataclass(frozen=True, eq=False)
-class Scene:
+class Scene(metaclass=Loaded):
     """The result of ``load``: the mechanism and all other data of a file.
 
     Parameters

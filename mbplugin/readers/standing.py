@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 
 from mbplugin.errors import BadNumber, BadUsage, UnknownName, suggestion
-from mbplugin.model import WORLD, AnyArray, Array, Mechanism, Pose, TreeJoint
+from mbplugin.model import WORLD, AnyArray, Array, DisjointSets, Mechanism, Pose, TreeJoint, mechanism_of
 from mbplugin.model.mechanism import kinematics
 from mbplugin.model.mechanism.pair import LARGEST_FRICTION, MOST_CONTACTS, Contact
 from mbplugin.model.scene import Scene, Shape, in_coordinates_of, require_kind, require_table
@@ -199,9 +199,18 @@ def on_stand(source: ModelSource, *stated: kinematics.JointValues) -> Scene | Me
     return replace(_fixed_to_ground(model, roots), request=again)
 
 
-def unstated(values: kinematics.JointValues) -> bool:
-    """Return True if a call states no value of a joint."""
-    return values is None or len(values) == 0
+def in_motion(model: Scene | Mechanism, *stated: kinematics.JointValues) -> Scene | Mechanism:
+    """Return the model for a motion: a base without mass that neither file nor call states free is bolted down.
+
+    Nothing moves such a base, and PyBullet holds it too. Any other base stays as it is.
+    """
+    roots = [joint.outer for joint in mechanism_of(model).tree.joints if joint.pair is None]
+    if len(roots) != 1 or not isinstance(model, Scene):
+        return model
+    mech, group = model.mechanism, kinematics.rigid_groups(model.mechanism)[roots[0]]
+    if any(not body.massless for body in mech.bodies if body.name in group):
+        return model
+    return standing(model, *stated, on_stand=True)
 
 
 def _names_base(mech: Mechanism, values: kinematics.JointValues) -> bool:
@@ -231,8 +240,7 @@ def bolted_down(scene: Scene, *, on_stand: bool = False) -> Scene:
     """
     mech = scene.mechanism
     roots = [joint for joint in mech.tree.joints if joint.pair is None]
-    tied = mech.pfaffians or any(WORLD in pair.bodies for pair in mech.pairs)
-    if not scene.base_open or len(roots) != 1 or tied:
+    if not scene.base_open or len(roots) != 1 or _tied(mech, roots[0].outer):
         return scene
     stated = scene.state.given & {*mech.q_names[roots[0].q]}
     if stated or scene.state.qd[roots[0].qd].any():
@@ -265,8 +273,9 @@ def stands(model: Scene | Mechanism, *stated: kinematics.JointValues) -> bool:
         return False
     mech = model.mechanism
     roots = [joint.outer for joint in mech.tree.joints if joint.pair is None]
-    tied = mech.pfaffians or any(WORLD in pair.bodies for pair in mech.pairs)
-    if len(roots) != 1 or tied or not mech.gravity.any() or not any(model.shapes.values()):
+    if len(roots) != 1 or not mech.gravity.any() or not any(model.shapes.values()):
+        return False
+    if _tied(mech, roots[0]):
         return False
     names = [*(body.name for body in mech.bodies), *(pair.name for pair in mech.pairs)]
     if _speaks_of(_VEHICLE - _FLIES, names):
@@ -274,6 +283,23 @@ def stands(model: Scene | Mechanism, *stated: kinematics.JointValues) -> bool:
     if _speaks_of(_FLIES, names):
         return False
     return len(likely_wheels(mech)) >= 2 or len(feet(mech, kinematics.forward(mech, model.state.q))) >= 2
+
+
+def _tied(mech: Mechanism, root: str) -> bool:
+    """Return True if something ties a robot to the ground; other models of a world, such as its ground, do not."""
+    own = _of_robot(mech, root)
+    return bool(mech.pfaffians) or any(
+        WORLD in pair.bodies and not own.isdisjoint(pair.bodies) for pair in mech.pairs
+    )
+
+
+def _of_robot(mech: Mechanism, root: str) -> set[str]:
+    """Return the bodies that pairs connect to a root, not through the ground."""
+    sets: DisjointSets[str] = DisjointSets()
+    for pair in mech.pairs:
+        if WORLD not in pair.bodies:
+            sets.join(pair.body_a, pair.body_b)
+    return {body.name for body in mech.bodies if sets.find(body.name) == sets.find(root)}
 
 
 def _is_vehicle(scene: Scene, root: str) -> bool:
@@ -332,10 +358,10 @@ def _speaks_of(words: Collection[str], names: Iterable[str]) -> bool:
 
 
 def _limbs(mech: Mechanism, root: str) -> Iterator[list[TreeJoint]]:
-    """Yield the moving joints of every limb, from the root outwards."""
+    """Yield the moving joints of every limb, from the root outwards; chains that a loop connects are one limb."""
     base = kinematics.rigid_groups(mech)[root]
     limbs: list[list[TreeJoint]] = []
-    limb_of: dict[str, list[TreeJoint]] = {}
+    limb_of: dict[str, int] = {}
     for joint in mech.tree.joints:
         # what is tied to the ground is no limb of a base that moves
         if (
@@ -346,9 +372,18 @@ def _limbs(mech: Mechanism, root: str) -> Iterator[list[TreeJoint]]:
             continue
         if joint.inner in base:
             limbs.append([])
-        limb = limb_of[joint.outer] = limbs[-1] if joint.inner in base else limb_of[joint.inner]
-        limb.append(joint)
-    yield from limbs
+        limb_of[joint.outer] = len(limbs) - 1 if joint.inner in base else limb_of[joint.inner]
+        limbs[limb_of[joint.outer]].append(joint)
+    # the arms of a delta robot meet at its platform: they are no legs
+    for pair in mech.tree.cut:
+        first, second = (limb_of.get(body) for body in pair.bodies)
+        if first is None or second is None or first == second:
+            continue
+        first, second = min(first, second), max(first, second)
+        limbs[first] += limbs[second]
+        limbs[second] = []
+        limb_of.update({joint.outer: first for joint in limbs[first]})
+    yield from filter(None, limbs)
 
 
 def _is_rotor(mech: Mechanism, joint: TreeJoint, poses: kinematics.BodyPoses) -> bool:
@@ -517,6 +552,11 @@ def stance_of(
         )
     up = -mech.gravity / np.linalg.norm(mech.gravity)
     lowest, notes = _lowest_points(scene, mech, poses, up)
+    roots = [joint.outer for joint in mech.tree.joints if joint.pair is None]
+    # what else stands in the world, such as a ground plane or a table, carries the robot only where links are named
+    robot = set[str]().union(*(_of_robot(mech, root) for root in roots))
+    if links is None and roots:
+        lowest = {name: points for name, points in lowest.items() if name in robot}
     wanted = None if links is None else _matching(mech, links)
     if wanted is not None and (shapeless := [name for name in wanted if name not in lowest]):
         raise BadUsage(

@@ -533,7 +533,7 @@ class Statics:
     def damping(self, q: Array, here: SmallMotions) -> Array:
         """Return D̄ (k, k) at a closed pose q (nq,); the centrifugal forces of both directions cancel."""
         columns = [(self._equations(q, -rates).F - self._equations(q, rates).F) / 2 for rates in here.H.T]
-        return np.asarray(here.H.T @ np.array(columns).reshape(-1, len(here.H)).T)
+        return np.asarray(here.H.T @ np.array(columns).reshape(len(columns), len(here.H)).T)
 
     def force_on(self, q: Array, independent: AnyArray) -> Array:
         """Return the forces on the rates ``independent`` (k,) at a closed pose q (nq,)."""

@@ -45,6 +45,7 @@ from mbplugin.model.scene import (
 )
 from mbplugin.phrases import counted, listed, visible_one_line
 from mbplugin.readers import ModelSource, model_of
+from mbplugin.readers.standing import in_motion
 from mbplugin.simulation.activation import Activation
 from mbplugin.simulation.friction import AT_REST
 from mbplugin.simulation.impact import gripped, state_in, without_constraints
@@ -198,7 +199,7 @@ def simulate(
     BrokenModel
         A joint that moves no mass.
     """
-    mech = _driven(model_of(mech), tuple(drivers))
+    mech = _driven(in_motion(model_of(mech), q, qd), tuple(drivers))
     scene = mech if isinstance(mech, Scene) else None
     if scene is not None and scene.contacts:
         raise BadUsage(

@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 import atexit
 import os
+import signal
 import sys
 import tokenize
 from collections.abc import Sequence
 from pathlib import Path
-from types import ModuleType, TracebackType
-from typing import Any
+from types import FrameType, ModuleType, TracebackType
+from typing import Any, NoReturn
 
 from mbplugin.errors import BadUsage, MbPluginError
 from mbplugin.watching.hooks import Hooks
@@ -21,6 +22,8 @@ _DESCRIPTION = """\
 Run a script, and watch the forces of every PyBullet client and MuJoCo simulation in it: which are determined, and
 which of the engine's numbers are not possible. The script is not changed, and its simulation neither.
 """
+#: Signals that end a process unless it handles them: of ``kill``, and of a terminal that closes.
+_ENDS = ("SIGTERM", "SIGHUP")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -37,7 +40,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.excepthook(SyntaxError, error, None)
         return 1
     atexit.register(run.finish)
+    for name in _ENDS:
+        # a script that handles the signal itself replaces this
+        if (number := getattr(signal, name, None)) is not None and signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, _end)
     return _execute(code, options.script, options.arguments)
+
+
+def _end(number: int, frame: FrameType | None) -> NoReturn:
+    """End the script as a shell says it, so that its log is written and no temporary file stays."""
+    sys.exit(128 + number)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from math import atan, cos, radians, sin, tan
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,7 +17,9 @@ from mbplugin.errors import BadNumber, BadUsage, BrokenModel, MbPluginError, Unk
 from mbplugin.model.mechanism import Body, Mechanism
 from mbplugin.model.mechanism.kinematics import forward
 from mbplugin.model.mechanism.pair import MOST_CONTACTS, SIDES, Freedom, Pair
-from mbplugin.model.spatial import Pose
+from mbplugin.model.spatial import Pose, rotation_from_rpy
+
+FOUR_BAR = Path(__file__).parents[2] / "assets/four_bar.scene.toml"
 
 #: The table of all tests: 10 kg, legs at the corners of a square of 2 m.
 MASS, W = 10.0, 98.1
@@ -191,6 +195,31 @@ def test_drives_that_are_too_weak_leave_the_bounds_open_and_are_named():
     assert result.held == ("hip",)
     assert any("hip" in note and "too weak" in note for note in result.notes)
     assert abs(result["lock hip"]["rz_lock"].value) == pytest.approx(9.81 * 0.3)
+
+
+@pytest.mark.parametrize("rpy", [(0.0, 0.0, 0.0), (1.5707963267948966, 0.0, 0.0), (2.0, -1.1, 0.7)])
+def test_a_weak_drive_does_not_bound_by_rounding_what_it_does_not_restrain(rpy):
+    """Forces along the hinges of a planar four-bar have nothing to do with the drive, however its axes are turned."""
+    scene = mb.load(FOUR_BAR)
+    whole = Pose(rotation_from_rpy(rpy), np.zeros(3))
+    pairs = []
+    for k, pair in enumerate(scene.mechanism.pairs):
+        about = Pose(rotation_from_rpy((0.0, 0.0, 0.1 * k + 3)), np.zeros(3))
+        X_AP = pair.X_AP @ about
+        pairs.append(
+            replace(pair, X_AP=whole @ X_AP if pair.body_a == "world" else X_AP, X_BS=pair.X_BS @ about)
+        )
+    mech = replace(scene.mechanism, pairs=tuple(pairs))
+    result = mb.reactions(
+        mech,
+        scene.state.q,
+        loads=[{"body": "coupler", "force": [1e6, 2e6, 3e6]}],
+        hold=["j0"],
+        estimate=False,
+    )
+    open_ones = [c for name in ("j0", "j1", "j2", "j3") for c in result[name].components if not c.unique]
+    assert len(open_ones) > 8
+    assert all(c.lower is None and c.upper is None for c in open_ones)
 
 
 # Loads that the contacts cannot carry.

@@ -279,6 +279,23 @@ SHELL: tuple[tuple[str, str], ...] = (
 )
 #: What is called in Python, and what the answer says; of what works, what it returns.
 PYTHON: tuple[tuple[str, Callable[[], Any], str], ...] = (
+    ("a reader of another library", lambda: mb.Scene.from_file(URDF), 'write mb.load("robot.urdf")'),
+    (
+        "a reader of a mechanism",
+        lambda: mb.Mechanism.from_urdf(URDF),
+        'write mb.load("robot.urdf").mechanism',
+    ),
+    ("a field of the class", lambda: mb.Scene.mechanism, 'write mb.load("robot.urdf").mechanism'),
+    (
+        "a joint of a motion",
+        lambda: mb.simulate(BAR, 0.01)["j1"],
+        "write motion.q[:, 1] or motion.qd[:, 1] or motion.reactions('j1').",
+    ),
+    (
+        "no joint of a motion",
+        lambda: mb.simulate(BAR, 0.01)["j9"],
+        "a motion has no parts by name, such as 'j9'",
+    ),
     (
         "a word of the function itself",
         lambda: mb.reactions(URDF).forces,

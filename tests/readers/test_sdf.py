@@ -363,6 +363,21 @@ def test_limits_effort_and_friction():
     assert (freedom.lower, freedom.upper) == (-inf, inf)
 
 
+@pytest.mark.parametrize("tag", ["damping", "friction", "effort", "velocity", "lower"])
+@pytest.mark.parametrize("text", ["<{0}/>", "<{0}> </{0}>"])
+def test_an_empty_element_has_its_default_as_in_libsdformat(tag: str, text: str) -> None:
+    """Exporters of CAD write ``<damping/>``."""
+    model = (
+        '<sdf version="1.9"><model name="m"><link name="a"/><link name="b"/><joint name="j" type="revolute">'
+        "<parent>a</parent><child>b</child><axis><xyz>0 0 1</xyz><limit>{}</limit><dynamics>{}</dynamics></axis>"
+        "</joint></model></sdf>"
+    )
+    empty = text.format(tag)
+    places = ("", empty) if tag in ("damping", "friction") else (empty, "")
+    read, expected = (load(model.format(*one)).mechanism for one in (places, ("", "")))
+    assert read.pair_by_name["j"].freedoms == expected.pair_by_name["j"].freedoms
+
+
 def test_world_as_parent_and_as_child():
     scene = load(
         model(

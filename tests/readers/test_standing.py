@@ -12,7 +12,7 @@ import pytest
 import mbplugin as mb
 from command_line import call
 from mbplugin import readers
-from mbplugin.errors import BadUsage
+from mbplugin.errors import BadUsage, BrokenModel
 from mbplugin.model.mechanism.kinematics import forward, home
 from mbplugin.readers.standing import bolted_down, feet, standing, stands
 from mbplugin.stopping.scenario.start import Recorded, read_recording
@@ -93,6 +93,97 @@ def test_an_arm_is_bolted_down(name: str) -> None:
 def test_what_states_its_base_or_rolls_walks_and_flies_is_left_alone(name: str) -> None:
     scene = load(LEFT[name])
     assert bolted_down(scene) is scene
+
+
+WORLD_SDF = """<sdf version="1.9"><world name="w">
+<model name="ground"><static>true</static><link name="l"><collision name="c"><geometry><plane><normal>0 0 1</normal>
+</plane></geometry></collision></link></model>
+<model name="crate"><static>true</static><pose>5 0 -1 0 0 0</pose><link name="l"><collision name="c"><geometry><box>
+<size>1 1 1</size></box></geometry></collision></link></model>
+<model name="cart"><pose>0 0 0.1 0 0 0</pose><link name="body"><inertial><mass>4</mass></inertial></link>
+{wheels}</model>
+</world></sdf>"""
+WHEEL_SDF = """<link name="wheel{k}"><pose>{x} {y} 0 1.5707963267948966 0 0</pose><inertial><mass>1</mass></inertial>
+<collision name="c"><geometry><cylinder><radius>0.1</radius><length>0.05</length></cylinder></geometry></collision>
+</link><joint name="j{k}" type="revolute"><parent>body</parent><child>wheel{k}</child><axis>
+<xyz>0 0 1</xyz></axis></joint>"""
+
+
+def test_a_robot_stands_beside_other_models_of_its_world(tmp_path: Path) -> None:
+    """Nearly every world of Gazebo has a ground plane, a body fixed to the world; it ties no robot to the ground."""
+    places = [(0.3, 0.2), (0.3, -0.2), (-0.3, 0.2), (-0.3, -0.2)]
+    wheels = "".join(WHEEL_SDF.format(k=k, x=x, y=y) for k, (x, y) in enumerate(places))
+    file = tmp_path / "world.sdf"
+    file.write_text(WORLD_SDF.format(wheels=wheels))
+    result = mb.reactions(file)
+    assert result.stance is not None
+    # the crate reaches lower, and carries nothing
+    assert sorted(result.stance.links) == [f"cart/wheel{k}" for k in range(4)]
+    assert not result["world→ground/l"].wrench.any()
+    assert mb.engines(file, only=["mujoco"]).stance is not None
+    assert bolted_down(mb.load(file), on_stand=True).mechanism.assumed_fixed == ("cart/body",)
+
+
+def test_a_base_without_mass_is_held_in_a_motion_unless_it_is_stated_free(tmp_path: Path) -> None:
+    """Nothing moves such a base: a lift on it falls with g, as where its base is stated as fixed."""
+    file = tmp_path / "lift.urdf"
+    text = robot(("lift", "prismatic", "stand", "car", "0 0 1", "0 0 1"))
+    file.write_text(text.replace(LINK.format("stand"), '<link name="stand"/>'))
+    motion = mb.simulate(file, 1.0)
+    assert motion.mechanism.assumed_fixed == ("stand",)
+    assert motion.q[-1] == pytest.approx(mb.simulate(mb.load(file, base="fixed"), 1.0).q[-1])
+    assert motion.q[-1, 0] == pytest.approx(-9.81 / 2)
+    assert "stand taken as fixed to the ground (--base free)" in " ".join(str(motion).split())
+    with pytest.raises(BrokenModel, match="'stand' is free, and its rate"):
+        mb.simulate(mb.load(file, base="free"), 1.0)
+    # one with mass falls with what it carries
+    file.write_text(text)
+    assert mb.simulate(file, 1.0).mechanism.assumed_fixed == ()
+
+
+MEETING = """
+[[model]]
+file = "r.urdf"
+[[closure]]
+name = "tip"
+type = "spherical"
+body_a = "low1"
+body_b = "low2"
+xyz_a = [0, 0, -0.4]
+xyz_b = [0, 0, -0.4]
+{more}
+"""
+
+
+def test_chains_that_meet_in_a_loop_below_their_base_are_no_legs(tmp_path: Path) -> None:
+    """A delta robot hangs from its base on three arms that meet at a platform; four such pairs of arms are legs."""
+
+    def chains(*numbers: int) -> tuple[tuple[str, str, str, str, str, str], ...]:
+        return tuple(
+            row
+            for k in numbers
+            for row in (
+                (f"m{k}", "revolute", "frame", f"up{k}", f"{k // 2} 0 0", "0 1 0"),
+                (f"e{k}", "revolute", f"up{k}", f"low{k}", "0 0 -0.4", "0 1 0"),
+            )
+        )
+
+    closure = '[[closure]]\nname = "tip{0}"\ntype = "spherical"\nbody_a = "low{0}"\nbody_b = "low{1}"\n'
+    closure += "xyz_a = [0, 0, -0.4]\nxyz_b = [0, 0, -0.4]"
+
+    def read(count: int, *more: tuple[int, int]) -> mb.Scene:
+        (tmp_path / "r.urdf").write_text(robot(*chains(*range(1, count + 1))))
+        (tmp_path / "r.scene.toml").write_text(
+            MEETING.format(more="\n".join(closure.format(*pair) for pair in more))
+        )
+        return mb.load(tmp_path / "r.scene.toml")
+
+    delta = read(3, (3, 1))
+    assert feet(delta.mechanism, forward(delta.mechanism, delta.state.q)) == ()
+    assert bolted_down(delta).mechanism.assumed_fixed == ("frame",)
+    walker = read(4, (3, 4))
+    assert len(feet(walker.mechanism, forward(walker.mechanism, walker.state.q))) == 2
+    assert bolted_down(walker) is walker
 
 
 @pytest.mark.parametrize("name", [name for name in LEFT if name not in ("fixed by the file", "floating")])

@@ -285,6 +285,18 @@ def test_what_a_scene_changes_in_time_is_said(tmp_path: Path, table: str, said: 
     assert ("nothing can move" in done.out) is ("driver" in table)
 
 
+def test_a_model_of_a_ground_plane_alone_has_no_modes(tmp_path: Path) -> None:
+    """Worlds whose models are elsewhere have only their ground, of which no rate is left."""
+    world = tmp_path / "ground.sdf"
+    world.write_text(
+        '<sdf version="1.9"><model name="ground"><static>true</static><link name="l"/></model></sdf>'
+    )
+    found = mb.linearize(world)
+    assert len(found.eigenvalues) == 0
+    done = call("modes", str(world))
+    assert done.code == 0 and "0 freedoms: nothing can move" in done.out
+
+
 def test_contacts_of_a_scene_are_refused(tmp_path: Path) -> None:
     scene = bar(tmp_path, '[[contact]]\nbody_a = "crank"\npoint = [0, 0, 0]\nnormal = [0, 0, 1]\nmu = 0.5')
     with pytest.raises(BadUsage, match="contacts can open"):

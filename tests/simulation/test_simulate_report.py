@@ -153,9 +153,13 @@ def test_the_bar_goes_to_a_terminal_only() -> None:
     assert "0.5 of 2 s" in shown.getvalue()
 
 
-def test_a_free_base_without_mass_is_told_how_to_be_held() -> None:
-    """An arm on a link without inertia: what its file leaves open is the first thing to be told."""
+def test_a_free_base_without_mass_is_held_and_named_first_or_told_how_to_be_held() -> None:
+    """An arm on a link without inertia, whose base its file leaves open."""
     arm = str(ROOT / "assets" / "arm_6r.urdf")
-    outcome = call("simulate", arm, "--duration", "0.01")
+    outcome = call("simulate", arm, "--duration", "0.01", "--base", "free")
     assert outcome.code == 2 and "the base 'base' is free" in outcome.err and "--base fixed" in outcome.err
     assert call("simulate", arm, "--duration", "0.01", "--base", "fixed").code == 0
+    outcome = call("simulate", arm, "--duration", "0.01")
+    assert outcome.code == 0 and outcome.out.startswith(
+        "! assumed: base taken as fixed to the ground (--base free)"
+    )

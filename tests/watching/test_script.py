@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -126,6 +127,40 @@ def test_exit_codes(tmp_path: Path, script: str, code: int) -> None:
     assert done.returncode == code, done.stderr
     if "x =" not in script:
         assert "no simulation of PyBullet or MuJoCo took a step" in done.stderr
+
+
+LONG = """
+import pybullet as p
+import pybullet_data
+p.connect(p.DIRECT)
+p.setAdditionalSearchPath(pybullet_data.getDataPath())
+p.setGravity(0, 0, -9.81)
+p.loadURDF("cube_small.urdf", [0, 0, 1])
+p.stepSimulation()
+print("stepped", flush=True)
+while True:
+    p.stepSimulation()
+"""
+
+
+@pytest.mark.long
+@pytest.mark.skipif(os.name == "nt", reason="Windows ends processes without a signal")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_script_that_is_ended_from_outside_closes_its_log(tmp_path: Path, number: int) -> None:
+    (tmp_path / "script.py").write_text(LONG)
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-m", "mbplugin.watch", "--log", "log.csv", "script.py"]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path, env=env
+    ) as script:
+        assert script.stdout is not None
+        while script.stdout.readline().strip() != "stepped":
+            assert script.poll() is None
+        script.send_signal(number)
+        _, said = script.communicate(timeout=120)
+    assert script.returncode == 128 + number
+    assert "log: log.csv" in said
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["log.csv", "script.py"]
 
 
 @pytest.mark.long

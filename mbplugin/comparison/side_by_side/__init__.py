@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -17,7 +19,14 @@ from mbplugin.analysis.uniqueness import joint_place
 from mbplugin.arguments import checked
 from mbplugin.constraints.reduction import body_twists
 from mbplugin.dynamics import newton_euler
-from mbplugin.errors import BadUsage, MbPluginError, UnknownName, install_command, suggestion
+from mbplugin.errors import (
+    BadUsage,
+    ImplausibleValue,
+    MbPluginError,
+    UnknownName,
+    install_command,
+    suggestion,
+)
 from mbplugin.joint_reactions import ClosedState, closed_state, held_joints, spring_loads
 from mbplugin.joint_reactions.run import noting_masses, reactions, stance_under
 from mbplugin.joint_reactions.statics import BALANCED_STANCE, System, build_system
@@ -41,7 +50,7 @@ from mbplugin.model.spatial import COMPONENTS, ROTATION, TRANSLATION, AnyArray, 
 from mbplugin.phrases import counted, listed, one_line, one_line_repr
 from mbplugin.processes.foreign import Limits, Purpose, in_own_child
 from mbplugin.readers import ModelSource, model_of
-from mbplugin.readers.standing import Stance, cannot_stand, require_stance_for, standing, stands, unstated
+from mbplugin.readers.standing import Stance, cannot_stand, require_stance_for, standing, stands
 from mbplugin.rendering import Result
 from mbplugin.version import __version__
 
@@ -151,11 +160,16 @@ def engines(
     try:
         ground, forces = _on_the_ground(model, q, qd, loads, payload, stance, friction, tolerance)
     except BadUsage as error:
-        own = isinstance(model, Scene) and not (model.loads or model.payloads or model.contacts)
-        stated = stance or friction is not None or not unstated(q) or loads or payload
-        model = standing(model, on_stand=True)
-        if not own or stated or not mechanism_of(model).assumed_fixed:
+        on_stand = standing(model, q, qd, on_stand=True)
+        if (
+            stance
+            or friction is not None
+            or (isinstance(model, Scene) and model.contacts)
+            or not mechanism_of(on_stand).assumed_fixed
+            or _stands_unloaded(model, q, qd, (*loads, *(payload or ())), tolerance)
+        ):
             raise
+        model = on_stand
         held, ground, forces = (cannot_stand(error),), None, ()
     loads = (*loads, *forces)
     instant, system, state = instant_of(model, q, qd, loads, payload, hold, tolerance)
@@ -233,6 +247,24 @@ def _on_the_ground(
     ground = None if stated else stance_under(state, model, stance or True, friction)
     missing = applied_to(state, model, loads, payload).equations.missing(state.accelerations)
     return ground, _contact_forces(state, missing, ground.contacts if ground else stated)
+
+
+def _stands_unloaded(
+    model: Scene | Mechanism,
+    q: JointValues,
+    qd: JointValues,
+    loads: tuple[LoadLike | PayloadLike, ...],
+    tolerance: float | None,
+) -> bool:
+    """Return True if a robot with ``loads`` stands by its weight alone: they tip it over, not its pose."""
+    if not isinstance(model, Scene) or not (loads or model.loads or model.payloads):
+        return False
+    bare = replace(model, loads=(), payloads=())
+    try:
+        _on_the_ground(bare, q, qd, (), (), None, None, tolerance)
+    except BadUsage:
+        return False
+    return True
 
 
 def _contact_notes(ground: Stance | None, forces: Collection[Load]) -> tuple[str, ...]:
@@ -313,18 +345,27 @@ def _ours(model: Scene | Mechanism, instant: Instant, system: System) -> Answer:
     else:
         model = instant.mech
     moving = (None, None) if instant.at_rest else (instant.qd, instant.qdd)
-    result = reactions(
-        model,
-        instant.q,
-        *moving,
-        loads=instant.loads,
-        payload=instant.payloads,
-        hold=(),
-        stance=False,
-        estimate=False,
-        tolerance=None if isinstance(model, Mechanism) else model.options.tolerance,
-    )
+    with _own_pose():
+        result = reactions(
+            model,
+            instant.q,
+            *moving,
+            loads=instant.loads,
+            payload=instant.payloads,
+            hold=(),
+            stance=False,
+            estimate=False,
+            tolerance=None if isinstance(model, Mechanism) else model.options.tolerance,
+        )
     return Answer(OURS, __version__, {p.name: coupled_wrench(system, result, p) for p in instant.mech.pairs})
+
+
+@contextlib.contextmanager
+def _own_pose() -> Iterator[None]:
+    """Do not warn of coordinates in a block: they are those of the instant, and what was stated has been checked."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ImplausibleValue)
+        yield
 
 
 def _ask(name: str, instant: Instant) -> Answer:
@@ -559,9 +600,12 @@ def instant_of(
     mech = mechanism_of(model)
     holders: list[Driver | Lock] = [*mech.locks]
     assumed: tuple[Lock, ...] = ()
+    in_part: list[str] = []
     if asked.at_rest:
         loads, payloads = tuple(loads), None if payloads is None else tuple(payloads)
         held, assumed, *_ = held_under(asked, model, applied_to(asked, model, loads, payloads), hold)
+        in_part = list(dict.fromkeys(lock.joint for lock in assumed if _in_part(mech, lock, assumed)))
+        assumed = tuple(replace(lock, freedoms=()) if lock.joint in in_part else lock for lock in assumed)
         holders += [*mech.drivers, *held, *assumed]
     elif mech.drivers:
         raise BadUsage(
@@ -586,6 +630,12 @@ def instant_of(
     if following:
         what = f"{listed(following)} would follow what is held by its coupling; it is held itself"
         state = replace(state, notes=(*state.notes, what))
+    if in_part:
+        said = f"the load turns {listed(in_part)} about some axes only"
+        whole = "held as a whole, since no other engine holds a part of a joint: --hold (hold=...) states other joints"
+        state = replace(
+            state, notes=(*state.notes, f"{said}; {'it is' if len(in_part) == 1 else 'they are'} {whole}")
+        )
     if untold:
         joints = (
             f"{listed(untold)} are coupled to each other, and no other engine gives the force of a coupling"
@@ -609,10 +659,20 @@ def instant_of(
             carried,
             state.at_rest,
             names,
-            tuple(lock.joint for lock in assumed),
+            tuple(dict.fromkeys(lock.joint for lock in assumed)),
         ),
         system,
         state,
+    )
+
+
+def _in_part(mech: Mechanism, lock: Lock, locks: Collection[Lock]) -> bool:
+    """Return True if locks hold some of the freedoms of a joint only, such as the spin of a rod between two balls."""
+    free = set(mech.pair_by_name[lock.joint].kind.free)
+    own = [one for one in locks if one.joint == lock.joint]
+    return (
+        not any(set(one.freedoms or free) == free for one in own)
+        and set[str]().union(*(one.freedoms for one in own)) != free
     )
 
 
@@ -653,7 +713,8 @@ def _at_fixed(asked: ClosedState, fixed: Mechanism, held: tuple[str, ...]) -> Cl
     q = kinematics.coordinates_of(fixed, asked.motion.poses)
     qd = np.array([rates[name] for name in fixed.qd_names])
     still = None if asked.at_rest else qd
-    made = closed_state(fixed, q, still, None, asked.tolerance, None)
+    with _own_pose():
+        made = closed_state(fixed, q, still, None, asked.tolerance, None)
     return replace(made, notes=asked.notes, at_rest=asked.at_rest)
 
 

@@ -215,8 +215,10 @@ def _on_first(kind: str, values: Array, R_WA: Array) -> tuple[Array, Array]:
     ``values`` (k,) are those of its rows, N and N·m; ``R_WA`` (3, 3) the axes of its frame in the first body.
     """
     if kind == "prismatic":
-        x, y, _ = R_WA.T
-        # Bullet's first axis is across the slide and x of the frame
-        return -(values[0] * -y + values[1] * x), -(R_WA @ values[2:5])
-    moment = -(R_WA @ values[3:6]) if kind == "fixed" else np.zeros(3)
-    return -values[:3], moment
+        x, y, z = R_WA.T
+        # Bullet's first axis is across the slide and x of the frame; its moments begin with that about the slide
+        return values[0] * -y + values[1] * x, values[2] * z + values[3] * x + values[4] * y
+    if kind == "fixed":
+        return values[:3], R_WA @ values[3:6]
+    # the rows of a point are written for the second body
+    return -values[:3], np.zeros(3)

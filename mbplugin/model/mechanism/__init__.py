@@ -15,7 +15,7 @@ from mbplugin.model.mechanism.identity import DisjointSets, Holder, adjacency, b
 from mbplugin.model.mechanism.pair import PAIR_TYPES, Contact, MotionProfile, Pair, require_few
 from mbplugin.model.spatial import Array
 from mbplugin.phrases import Assumption, counted, dataclass, listed, one_line, one_line_repr
-from mbplugin.rendering import refuse_attribute
+from mbplugin.rendering import Loaded, refuse_attribute
 
 _QUATERNION = ("qx", "qy", "qz", "qw")
 #: The name of the ground, which is not a body.
@@ -496,7 +496,7 @@ def _some(joints: Sequence[str]) -> str:
 
 @answers_wrong_calls
 @dataclass(frozen=True, eq=False)
-class Mechanism:
+class Mechanism(metaclass=Loaded):
     """Bodies and constraints of a mechanism: any graph, with loops, several roots or several models.
 
     Parameters

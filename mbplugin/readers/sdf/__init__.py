@@ -397,10 +397,11 @@ def part(element: Element, tag: str) -> Element | None:
 
 
 def vector_of(element: Element, tag: str, count: int, default: str) -> Array:
-    """Return the numbers in a child element's text, (count,)."""
+    """Return the numbers in a child element's text, (count,); an empty one has its default, as in libsdformat."""
     found = part(element, tag)
     place = element if found is None else found
-    text = default if found is None else (found.text or "")
+    text = "" if found is None else (found.text or "").strip()
+    text = text or default
     return numbers(text, count, where(place), f"<{tag}> of <{local_name(element)}>")
 
 

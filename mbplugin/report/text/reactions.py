@@ -295,7 +295,12 @@ def simulate_lines(
         text = f"The motion is not unique: {motion.motion_range.words}"
         headline += [Line(line, "bold") for line in wrapped(text, width, "", "  ")]
     mech, actions = motion.mechanism, motion.actions
-    notes = (*floating_sentence(mech), *idle_sentence(mech, actions), *motion.notes)
+    notes = (
+        *base_sentence(mech.assumed_fixed),
+        *floating_sentence(mech),
+        *idle_sentence(mech, actions),
+        *motion.notes,
+    )
     warnings = brakes_of_effort(actions.brakes).warnings
     yield from first_lines(headline, warnings, width, notes=notes, warnings_first=True)
     yield from _coordinates(motion, width, units)

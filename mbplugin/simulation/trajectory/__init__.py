@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
 from mbplugin.constraints import DEFAULT_TOLERANCE
+from mbplugin.errors import UnknownName, suggestion
 from mbplugin.model import AppliedForces, Constraint, Holder, Lock, Mechanism, Pair, pair_and_freedom
 from mbplugin.model.spatial import AnyArray, Array, make_read_only
 from mbplugin.simulation import MotionRange
@@ -69,6 +70,26 @@ class Samples:
     playback: Playback | None = field(default=None, repr=False)
     stiffness: StatedStiffness | None = field(default=None, repr=False)
     motion_range: MotionRange | None = field(default=None, repr=False)
+
+    def __getitem__(self, name: object) -> NoReturn:
+        """Refuse access by name, since a joint has a coordinate, a rate and a reaction.
+
+        Raises
+        ------
+        UnknownName
+            Always; its remedy is what to write.
+        """
+        mech, written = self.mechanism, list[str]()
+        for array, names in (("q", mech.q_names), ("qd", mech.qd_names)):
+            if name in names:
+                written.append(f"motion.{array}[:, {names.index(str(name))}]")
+        if name in self.pair_names:
+            written.append(f"motion.reactions({name!r})")
+        known = list(dict.fromkeys((*mech.q_names, *self.pair_names)))
+        raise UnknownName(
+            f"a motion has no parts by name, such as {name!r}",
+            remedy=f"write {' or '.join(written)}" if written else suggestion(str(name), known),
+        )
 
     @property
     def pair_names(self) -> tuple[str, ...]:
