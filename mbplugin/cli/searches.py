@@ -189,9 +189,10 @@ def worst_stop_command(
     require_folder(output)
     earlier = earlier_report(against, "worst-stop")
     share, confidence = (SHARE, CONFIDENCE) if bound is None else parse_bound(bound)
+    from mbplugin.model import as_scene
     from mbplugin.readers.standing import on_stand
 
-    scene = on_stand(read_scene(file, (output,), reading, also=(against,)))
+    scene = as_scene(on_stand(read_scene(file, (output,), reading, also=(against,))))
     given = quantities_of(scene, file, reading)
     speeds = given.rates(speed, "--speed")
     from mbplugin.stopping.worst import worst_stop

@@ -261,10 +261,11 @@ def stop_table_command(
     require_folder(output)
     earlier = earlier_report(against, "stop-table")
     share, confidence = (SHARE, CONFIDENCE) if bound is None else parse_bound(bound)
+    from mbplugin.model import as_scene
     from mbplugin.readers.standing import on_stand
 
     scene = read_scene(file, (output, *(zone or ())), reading, also=(against, measured))
-    scene = on_stand(scene)
+    scene = as_scene(on_stand(scene))
     given = quantities_of(scene, file, reading)
     requested = zone_request(zone, zone_resolution, payload_radius, output, given.units)
     from mbplugin.stopping.table.run import stopping_table
