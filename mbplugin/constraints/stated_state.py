@@ -370,6 +370,8 @@ class _Group:
         if not free.any() or not len(gap):
             return step
         share = (_EXACT if self.exact else constraints.DEFAULT_TOLERANCE) * min(1.0, _WIDE / len(held))
+        # a rate whose column is rounding beside those of fixed rates closes nothing
+        least = _EXACT * float(np.linalg.norm(self.J))
         orders = sorted(set(self.order[free].tolist()), reverse=True)
         size = float(np.linalg.norm(self.J[:, free], 2)) if len(orders) > 1 else 0.0
         for k in orders:
@@ -378,9 +380,9 @@ class _Group:
             if before.any():
                 # leave to the rates of earlier order what they can close
                 U, sigma, _ = np.linalg.svd(self.J[:, before], full_matrices=False)
-                U = U[:, sigma > share * size]
+                U = U[:, sigma > max(share * size, least)]
                 A, rest = (part - U @ (U.T @ part) for part in (A, rest))
             V, sigma, Wt = np.linalg.svd(A, full_matrices=False)
-            kept = sigma > share * (size or float(sigma.max(initial=0.0)))
+            kept = sigma > max(share * (size or float(sigma.max(initial=0.0))), least)
             step[own] = Wt[kept].T @ ((V[:, kept].T @ rest) / sigma[kept])
         return step

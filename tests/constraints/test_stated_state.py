@@ -490,3 +490,28 @@ def _pose_of(other: Mechanism, mech: Mechanism, q: Array, s: float) -> Array:
     return np.array(
         [known.get(n, v) if n in coupled else v for n, v in zip(other.q_names, measured, strict=True)]
     )
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_rate_of_a_joint_that_its_loop_locks_is_refused(seed: int) -> None:
+    """A rod from the ground to the pivot of the next link locks a link: the next one closes nothing but rounding."""
+    rng = np.random.default_rng(seed)
+    base, ground = Pose.from_xyz_rpy(rng.uniform(-3, 3, 3), rng.uniform(-3, 3, 3)), rng.uniform(-0.4, 0.4, 2)
+    lengths, q = rng.uniform(0.4, 1.5, 3), rng.uniform(-2, 2, 3)
+    bodies = tuple(body_at(f"b{k}") for k in range(3))
+    places = [base, Pose.from_xyz_rpy((lengths[0], 0, 0)), Pose.from_xyz_rpy((lengths[1], 0, 0))]
+    before = [WORLD, "b0", "b1"]
+    pairs = [Pair(f"j{k}", "revolute", before[k], f"b{k}", places[k], Pose.identity()) for k in range(3)]
+    tip = lengths[0] * np.array([np.cos(q[0]), np.sin(q[0])])
+    rod = Pair(
+        *("rod", "distance", WORLD, "b1"),
+        *(base @ Pose.from_xyz_rpy((*ground, 0)), Pose.identity()),
+        length=float(np.linalg.norm(tip - ground)),
+    )
+    mech = Mechanism("locked", bodies, (*pairs, rod))
+    assert mech.tree.cut == (rod,)
+    with pytest.raises(ContradictedState, match="'rod' allows has j0 = 0.5: it is locked"):
+        consistent_state(mech, State(q, np.array([0.5, 0, 0]), named_rates=frozenset({"j0"})))
+    free = np.array([0.0, 0.7, -0.4])
+    state = consistent_state(mech, State(q, free, named_rates=frozenset({"j1", "j2"})))
+    np.testing.assert_allclose(state.qd, free, atol=1e-12)
