@@ -616,7 +616,7 @@ class CompiledStop:
     def _hold(
         self, starts: many.StopStarts, q: Array, end: Array, payloads: tuple[Payload, ...]
     ) -> tuple[AnyArray, AnyArray]:
-        """Return the stops (k,) whose brakes hold poses q (k, nv) at the ends (k,) of ramps, and their evaluations."""
+        """Return the stops (k,) whose brakes hold q (k, nv) after end (k,), s, and their numbers of evaluations."""
         braked, off, engagement = self._factored(starts)
         engagement = engagement - off
         off = np.zeros_like(engagement) + engagement.max(axis=-1, keepdims=True, initial=0.0)
@@ -684,7 +684,7 @@ class CompiledStop:
         return many.StopSummary(outcome, last, times, travels, reaction, back, *ways, count)
 
     def _tool_ways(self, start: Array, end: Array, pieces: Array) -> tuple[float, float]:
-        """Return the length and chord of the tool path along pieces (k, 7, nv), m; poses (nq,) at its ends."""
+        """Return length and chord of the tool path, m, from start (nq,) to end (nq,); pieces (k, 7, nv)."""
         carrier, X = self._tool
         length = path_length(self._path_words.ctypes.data, carrier, X.p, pieces)
         displacement = float(np.linalg.norm(self.tool_at(end) - self.tool_at(start)))

@@ -510,7 +510,7 @@ def test_a_rate_of_a_joint_that_its_loop_locks_is_refused(seed: int) -> None:
     )
     mech = Mechanism("locked", bodies, (*pairs, rod))
     assert mech.tree.cut == (rod,)
-    with pytest.raises(ContradictedState, match="'rod' allows has j0 = 0.5: it is locked"):
+    with pytest.raises(ContradictedState, match=r"'rod' allows has j0 = 0.5: it is locked"):
         consistent_state(mech, State(q, np.array([0.5, 0, 0]), named_rates=frozenset({"j0"})))
     free = np.array([0.0, 0.7, -0.4])
     state = consistent_state(mech, State(q, free, named_rates=frozenset({"j1", "j2"})))

@@ -349,9 +349,14 @@ class Ramps:
         return np.asarray(np.where(self.v != 0.0, times, np.inf).min(axis=-1, initial=np.inf))
 
     def pieces(self, end: Array) -> Array:
-        """Return the motions up to ``end`` (...), s, as pieces (..., m, 7, n), some of duration 0.
+        """Return the motions as pieces (..., m, 7, n), some of duration 0.
 
         Each is as for :func:`mbplugin.stopping.tool_path.path_length`, where a piece of duration 0 ends the motion.
+
+        Parameters
+        ----------
+        end : (k,) array, or () for one stop
+            Time up to which each motion is returned, s from the signal.
         """
         end = np.asarray(end)[..., None]
         marks = np.concatenate((np.zeros_like(end), end, self.delay, self.ends), axis=-1)
