@@ -1,6 +1,6 @@
 """What does accuracy cost? Error against time of several tools, on two trees, a redundant loop and a closed robot.
 
-    python benchmarks/work_precision.py [--picture FILE.svg]
+    python benchmarks/work_precision.py [--picture FILE.svg] [--short]
 
 Every row is one run over 1 s on a model that has been built before: best wall seconds of three, and the
 error of the joint angles at the end against our solution at rtol 1e-13. Peers that are not installed are
@@ -33,12 +33,21 @@ Found = list[tuple[str, str, float, Array]]
 BRICARD = Path(__file__).resolve().parent.parent / "tests" / "oracles" / "bricard_A04.sdf"
 
 
+#: Whether each tool runs with its first setting only, to try the script.
+short = False
+
+
+def tried(*values: float) -> tuple[float, ...]:
+    """Return tolerances or steps, from the coarsest to the finest."""
+    return values[:1] if short else values
+
+
 def ours(mech: Mechanism, q: Array, qd: Array | None = None) -> Found:
     out = []
-    for rtol in (1e-5, 1e-7, 1e-9, 1e-11):
+    for rtol in tried(1e-5, 1e-7, 1e-9, 1e-11):
         run = prepared(mech, q, qd, rtol=rtol, atol=rtol)
         out.append(("mbplugin dop853", f"{rtol:g}", wall(run, 3), run()))
-    for step in (5e-3, 2e-3, 5e-4, 1e-4):
+    for step in tried(5e-3, 2e-3, 5e-4, 1e-4):
         run = prepared(mech, q, qd, integrator="rk4", step=step)
         out.append(("mbplugin rk4", f"{step:g} s", wall(run, 3), run()))
     return out
@@ -48,7 +57,7 @@ def mujoco(mech: Mechanism, q: Array) -> Found:
     import mujoco as mj
 
     out = []
-    for step in (5e-3, 2e-3, 5e-4, 1e-4):
+    for step in tried(5e-3, 2e-3, 5e-4, 1e-4):
         model = mj.MjModel.from_xml_string(mjcf(mech, "RK4", step))
         data = mj.MjData(model)
 
@@ -73,7 +82,7 @@ def exudyn(mech: Mechanism, q: Array) -> Found:
         (solver.RK44, "RK44", (2e-3, 5e-4, 1e-4)),
         (solver.DOPRI5, "DOPRI5", (1e-6, 1e-8, 1e-10)),
     ):
-        for value in values:
+        for value in tried(*values):
             fixed = name == "RK44"
             options = settings(1.0, value if fixed else 1e-2, None if fixed else value)
             run = lambda options=options, kind=kind: system.SolveDynamic(options, solverType=kind)  # noqa: E731
@@ -94,7 +103,7 @@ def drake(mech: Mechanism, q: Array) -> Found:
     plant.mutable_gravity_field().set_gravity_vector(mech.gravity)
     plant.Finalize()
     out = []
-    for accuracy in (1e-4, 1e-7, 1e-10):
+    for accuracy in tried(1e-4, 1e-7, 1e-10):
         simulator = Simulator(plant)
         config = SimulatorConfig(integration_scheme="runge_kutta5", accuracy=accuracy, use_error_control=True)
         ApplySimulatorConfig(config, simulator)
@@ -129,7 +138,7 @@ def pybullet(mech: Mechanism, q: Array) -> Found:
         p.changeDynamics(body, j, linearDamping=0, angularDamping=0, jointDamping=0, physicsClientId=client)
         p.setJointMotorControl2(body, j, p.VELOCITY_CONTROL, force=0, physicsClientId=client)
     out = []
-    for step in (1e-3, 1e-4):
+    for step in tried(1e-3, 1e-4):
         p.setTimeStep(step, physicsClientId=client)
 
         def run(step: float = step) -> Array:
@@ -161,7 +170,7 @@ def soft_bricard(mech: Mechanism, q: Array) -> Found:
         for x, y, z in (map(float, p) for p in anchors)
     )
     out = []
-    for step in (1e-3, 1e-4):
+    for step in tried(1e-3, 1e-4):
         text = mjcf(mech, "RK4", step, equality.replace("{r}", repr(2 * step)))
         model = mj.MjModel.from_xml_string(text)
         data = mj.MjData(model)
@@ -177,14 +186,17 @@ def soft_bricard(mech: Mechanism, q: Array) -> Found:
 
 
 def minitaur_rates(mech: Mechanism, q: Array) -> Array:
-    """Return rates (nv,) that keep the legs closed."""
+    """Return rates (nv,) that keep the legs closed: those of base and motors are drawn, and the knees follow."""
     rates = np.random.default_rng(4).uniform(-1, 1, len(mech.qd_names))
-    return mb.simulate(mech, 1e-3, q=q, qd=rates, limits="ignore").qd[0]
+    drawn = {
+        name: rate for name, rate in zip(mech.qd_names, rates.tolist(), strict=True) if "knee" not in name
+    }
+    return mb.simulate(mech, 1e-3, q=q, qd=drawn, limits="ignore").qd[0]
 
 
 def soft_minitaur(mech: Mechanism, q: Array) -> Found:
     rates, out = minitaur_rates(mech, q), []
-    for step in (2e-3, 5e-4, 1e-4):
+    for step in tried(2e-3, 5e-4, 1e-4):
         seconds, _, end = closed_minitaur.mujoco(mech, q, rates, step, "RK4")
         out.append(("MuJoCo RK4, connects", f"{step:g} s", seconds, end))
     return out
@@ -213,7 +225,12 @@ def cases() -> list[tuple[str, Mechanism, Array, tuple[Callable[[Mechanism, Arra
 def main() -> None:
     parser = argparse.ArgumentParser(description="Error against time.")
     parser.add_argument("--picture", default="")
+    parser.add_argument(
+        "--short", action="store_true", help="the first setting of each tool, to try the script"
+    )
     arguments = parser.parse_args()
+    global short
+    short = arguments.short
     rows, curves = [], {}
     for name, mech, q, peers in cases():
         qd = minitaur_rates(mech, q) if name.startswith("Minitaur") else None

@@ -46,3 +46,17 @@ def test_a_command_that_ends_with_an_exception_has_no_time() -> None:
     code = "import lint_cold, sys; lint_cold.spent((sys.executable, '-c', 'import mbplugin.missing'))"
     done = run("-c", f"import sys; sys.path.insert(0, {str(BENCHMARKS)!r}); {code}")
     assert done.returncode == 1 and "ended with 1" in done.stderr and "Traceback" in done.stderr
+
+
+@pytest.mark.long
+@pytest.mark.bullet
+def test_error_against_time_is_computed_for_every_model(tmp_path: Path) -> None:
+    """Random rates of all joints of the Minitaur contradict its closed legs, and the script ended there."""
+    pytest.importorskip("pybullet")
+    picture = tmp_path / "work-precision.svg"
+    done = run(str(Path("benchmarks", "work_precision.py")), "--short", "--picture", str(picture))
+    assert done.returncode == 0, done.stderr
+    for model in ("3R pendulum", "iiwa", "Bricard", "Minitaur, legs closed"):
+        assert f"| {model} | mbplugin dop853 |" in done.stdout and model in picture.read_text(
+            encoding="utf-8"
+        )
