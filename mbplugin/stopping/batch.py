@@ -38,7 +38,7 @@ from mbplugin.simulation.passing_marks import BEYOND
 from mbplugin.stopping import compiled, many
 from mbplugin.stopping.evaluation import summarise
 from mbplugin.stopping.lanes import LanesStarts
-from mbplugin.stopping.outcome import slipped_back
+from mbplugin.stopping.outcome import StopSummary, slipped_back
 from mbplugin.stopping.run import run_stop
 from mbplugin.stopping.scenario import Scenario
 from mbplugin.stopping.scenario.drives import Ramps
@@ -81,7 +81,7 @@ class ArmStops(Protocol):
     def set_payloads(self, payloads: tuple[Payload, ...]) -> None:
         """Replace the payloads."""
 
-    def stop(self, q: Array, qd: Array) -> many.StopSummary:
+    def stop(self, q: Array, qd: Array) -> StopSummary:
         """Return the result of a category-0 stop from q (nq,) and qd (nv,); rad and m, rad/s and m/s."""
 
     def controlled_stop(
@@ -91,7 +91,7 @@ class ArmStops(Protocol):
         decelerations: Array,
         reactions: Array | None = None,
         braked: bool = True,
-    ) -> many.StopSummary:
+    ) -> StopSummary:
         """Return the result of a stop of category 1 or 2 from q (nq,) and qd (nv,).
 
         ``decelerations`` and ``reactions`` (n,) are those of the joints with brakes, rad/s² or m/s², and s.
@@ -140,7 +140,7 @@ class ArmStopper:
 
     def stop(
         self, q: Array, qd: Array, brakes: tuple[JointBrake, ...], payloads: tuple[Payload, ...]
-    ) -> many.StopSummary:
+    ) -> StopSummary:
         """Return the result of a stop from q (nq,) and qd (nv,); rad and m, rad/s and m/s."""
         self.arm.set_brakes(brakes)
         self.arm.set_payloads(payloads)
@@ -271,7 +271,7 @@ class CompiledStop:
         for name, values in self._loaded.items():
             composites[name] = values
 
-    def stop(self, q: Array, qd: Array) -> many.StopSummary:
+    def stop(self, q: Array, qd: Array) -> StopSummary:
         """Return the result of a category-0 stop from q (nq,) and qd (nv,)."""
         one, s, own = np.ones((1, len(self._own))), self._s, self._own
         starts = many.StopStarts(
@@ -458,7 +458,7 @@ class CompiledStop:
             record["weight"] = mass[:, None] * self.scenario.mech.gravity
         return out
 
-    def _by_the_runner(self, q: Array, qd: Array) -> many.StopSummary:
+    def _by_the_runner(self, q: Array, qd: Array) -> StopSummary:
         """Compute with the runner a category-0 stop from q (nq,) and qd (nv,) that is too stiff for the compiled loop.
 
         Raises
@@ -489,7 +489,7 @@ class CompiledStop:
         decelerations: Array,
         reactions: Array | None = None,
         braked: bool = True,
-    ) -> many.StopSummary:
+    ) -> StopSummary:
         """Return the result of a stop of category 1 or 2: ramps in closed form, then the brakes alone.
 
         Parameters
@@ -667,7 +667,7 @@ class CompiledStop:
         reaction: Array,
         back: Array,
         pieces: Array,
-    ) -> many.StopSummary:
+    ) -> StopSummary:
         """Return the summary of a stop from its end (status, time, count), first and last pose, and motion.
 
         ``times``, ``reaction`` and ``back`` (n,) are those of :class:`StopSummary`, s, rad and m; ``pieces`` (k, 7, nv)
@@ -681,7 +681,7 @@ class CompiledStop:
             outcome = "slipped_back"
         last = float(times.max(initial=0.0)) if status == compiled.STOPPED else time
         ways = self._tool_ways(start, end, pieces)
-        return many.StopSummary(outcome, last, times, travels, reaction, back, *ways, count)
+        return StopSummary(outcome, last, times, travels, reaction, back, *ways, count)
 
     def _tool_ways(self, start: Array, end: Array, pieces: Array) -> tuple[float, float]:
         """Return length and chord of the tool path, m, from start (nq,) to end (nq,); pieces (k, 7, nv)."""

@@ -37,7 +37,7 @@ from mbplugin.simulation.problem import motion_segments_of, project_state
 from mbplugin.simulation.trajectory.trajectory import Trajectory
 from mbplugin.stopping.batch import ArmStops, CompiledStop, supports_compiled_stop
 from mbplugin.stopping.evaluation import summarise
-from mbplugin.stopping.many import StopSummary
+from mbplugin.stopping.outcome import StopSummary
 from mbplugin.stopping.run import run_stop
 from mbplugin.stopping.scenario import Scenario
 from mbplugin.stopping.zones import StopMotion, motion_of_trajectory

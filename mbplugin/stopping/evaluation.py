@@ -21,7 +21,6 @@ from mbplugin.simulation.passing_marks import Event, bracketed_zero
 from mbplugin.simulation.trajectory import BodyMotions, body_motions, held_mechanisms
 from mbplugin.simulation.trajectory.resampling import coordinates_at
 from mbplugin.simulation.trajectory.trajectory import Trajectory
-from mbplugin.stopping.many import StopSummary
 from mbplugin.stopping.outcome import (
     Energies,
     Impact,
@@ -29,6 +28,7 @@ from mbplugin.stopping.outcome import (
     JointStop,
     StopOutcome,
     StopReport,
+    StopSummary,
     SweptVolume,
     ToolStop,
     passed_over,

@@ -45,7 +45,7 @@ from mbplugin.stopping.compiled import (
     compiled_loop,
     load_workspace,
 )
-from mbplugin.stopping.outcome import StopOutcome, slipped_back
+from mbplugin.stopping.outcome import StopOutcome, StopSummary, slipped_back
 from mbplugin.stopping.tool_path import path_length
 
 #: The outcome for each status of the loop; one that gave up counts as still moving.
@@ -132,34 +132,6 @@ class StopStarts:
         """Return the brakes of stop k."""
         factors = self.torque_factors[k].tolist(), self.delay_factors[k].tolist()
         return tuple(brake.scaled(*own) for brake, *own in zip(nominal, *factors, strict=True))
-
-
-@dataclass(frozen=True, eq=False)
-class StopSummary:
-    """Result of a stop; joint values are in the order of the brakes.
-
-    Parameters
-    ----------
-    time : float
-        Time from the signal to rest, s.
-    times, travels, reaction_travels, back : (n,) array
-        Of each joint: time to rest, travel, travel before braking, and distance slipped back; s from the signal,
-        rad or m.
-    tool_distance : float
-        Length of the tool's path from the signal to rest, m.
-    tool_displacement : float
-        Straight distance between the tool's positions at the signal and at rest, m.
-    """
-
-    outcome: StopOutcome
-    time: float
-    times: Array
-    travels: Array
-    reaction_travels: Array
-    back: Array
-    tool_distance: float
-    tool_displacement: float
-    evaluations: int
 
 
 @dataclass(frozen=True, eq=False)

@@ -483,6 +483,34 @@ def moves(motion: Trajectory) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
+class StopSummary:
+    """Result of a stop; joint values are in the order of the brakes.
+
+    Parameters
+    ----------
+    time : float
+        Time from the signal to rest, s.
+    times, travels, reaction_travels, back : (n,) array
+        Of each joint: time to rest, travel, travel before braking, and distance slipped back; s from the signal,
+        rad or m.
+    tool_distance : float
+        Length of the tool's path from the signal to rest, m.
+    tool_displacement : float
+        Straight distance between the tool's positions at the signal and at rest, m.
+    """
+
+    outcome: StopOutcome
+    time: float
+    times: Array
+    travels: Array
+    reaction_travels: Array
+    back: Array
+    tool_distance: float
+    tool_displacement: float
+    evaluations: int
+
+
+@dataclass(frozen=True, eq=False)
 class StopReport(Result):
     """The result of a stop.
 

@@ -23,8 +23,7 @@ from mbplugin.simulation.options import MAX_SECONDS
 from mbplugin.stopping import CONFIDENCE, SHARE, defaults, require_bound
 from mbplugin.stopping.batch import ArmStopper, ArmStops, CompiledStop
 from mbplugin.stopping.coupled import arm_stops, following, stated_rates
-from mbplugin.stopping.many import StopSummary
-from mbplugin.stopping.outcome import StopOutcome
+from mbplugin.stopping.outcome import StopOutcome, StopSummary
 from mbplugin.stopping.run import StopArguments, make_scenario, stop_command, tool_name
 from mbplugin.stopping.scenario import (
     assumed_brakes,

@@ -18,8 +18,8 @@ from mbplugin.rendering import Result
 from mbplugin.simulation.options import LONGEST, require_positive
 from mbplugin.stopping.batch import ArmStopper, ArmStops, CompiledStop
 from mbplugin.stopping.defaults import payload_share
-from mbplugin.stopping.many import TIMES, TRAVELS, Stops, StopStarts, StopSummary
-from mbplugin.stopping.outcome import StopOutcome
+from mbplugin.stopping.many import TIMES, TRAVELS, Stops, StopStarts
+from mbplugin.stopping.outcome import StopOutcome, StopSummary
 from mbplugin.stopping.scenario import NO_EFFORT_LIMITS, NO_TOOL, EffortLimits, Scenario, ToolChoice
 
 _MEASURES = {"time": "longest time", "travel": "longest travel", "tool_distance": "longest tool path"}

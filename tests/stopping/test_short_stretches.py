@@ -10,7 +10,7 @@ from mbplugin.model.brake_law import Brake
 from mbplugin.model.mechanism.pair import Freedom
 from mbplugin.stopping.batch import CompiledStop
 from mbplugin.stopping.compiled import methods
-from mbplugin.stopping.many import StopSummary
+from mbplugin.stopping.outcome import StopSummary
 from mbplugin.stopping.run import make_scenario
 from mbplugin.stopping.scenario import Scenario
 from rod_arms import arm

@@ -15,7 +15,7 @@ from mbplugin.model.spatial import align_z
 from mbplugin.simulation.integrators.explicit_loop import MOST, growth, motion_at
 from mbplugin.simulation.integrators.methods.dopri5 import INTEGRATOR
 from mbplugin.stopping.batch import CompiledStop
-from mbplugin.stopping.many import StopSummary
+from mbplugin.stopping.outcome import StopSummary
 from mbplugin.stopping.run import make_scenario
 from mbplugin.stopping.scenario import Scenario
 from mbplugin.stopping.stiff import CONSTANTS, STIFF, constants, motion_of_step, weigh

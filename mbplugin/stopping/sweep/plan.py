@@ -36,7 +36,8 @@ from mbplugin.processes.foreign import interrupts_held, isolated_starts
 from mbplugin.simulation.trajectory.trajectory import Trajectory
 from mbplugin.stopping.batch import ArmStopper, CompiledStop, supports_compiled_stop
 from mbplugin.stopping.evaluation import summarise
-from mbplugin.stopping.many import Stops, StopStarts, StopSummary
+from mbplugin.stopping.many import Stops, StopStarts
+from mbplugin.stopping.outcome import StopSummary
 from mbplugin.stopping.run import run_stop
 from mbplugin.stopping.scenario import Scenario
 from mbplugin.stopping.zones import StopMotion, motion_of_trajectory

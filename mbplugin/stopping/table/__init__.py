@@ -22,7 +22,7 @@ from mbplugin.stopping.scenario import NO_EFFORT_LIMITS, NO_TOOL, EffortLimits, 
 if TYPE_CHECKING:
     from mbplugin.stopping.calibration import MeasuredStops
     from mbplugin.stopping.calibration.intervals import StopBounds
-    from mbplugin.stopping.many import StopSummary
+    from mbplugin.stopping.outcome import StopSummary
     from mbplugin.stopping.table.extension import ExtensionPose
     from mbplugin.stopping.worst_search import WorstStops
     from mbplugin.stopping.zones import StopMotion

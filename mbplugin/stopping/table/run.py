@@ -34,7 +34,7 @@ from mbplugin.stopping.calibration.measured import (
 )
 from mbplugin.stopping.coupled import arm_stops, following, stated_rates
 from mbplugin.stopping.defaults import DefaultTool
-from mbplugin.stopping.many import StopSummary
+from mbplugin.stopping.outcome import StopSummary
 from mbplugin.stopping.run import StopArguments, StopCommand, make_scenario, stop_command, tool_name
 from mbplugin.stopping.scenario import (
     Scenario,
