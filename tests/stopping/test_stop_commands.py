@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import jsonschema
@@ -27,6 +29,24 @@ def test_a_stop_follows_its_schema(category: str) -> None:
     jsonschema.validate(found, json.loads(call("schema", "estop").out))
     assert found["outcome"] == "stopped"
     assert found["q_end"]["lbr_iiwa_joint_2"] == pytest.approx(0.5, abs=0.01)
+
+
+@pytest.mark.long
+def test_a_single_stop_loads_no_loop_of_many_stops() -> None:
+    """Code that one stop does not need would be loaded, and its machine code read, in every estop."""
+    others = {
+        "mbplugin.stopping.many",
+        "mbplugin.stopping.table",
+        "mbplugin.linter.run",
+        "mbplugin.analysis.dca",
+    }
+    code = (
+        "import sys, mbplugin as mb;"
+        f"mb.estop({str(ASSETS / 'arm_6r.scene.toml')!r}, category=0);"
+        f"print(sorted({others!r} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.stdout, done.returncode) == ("[]\n", 0), done.stderr
 
 
 @pytest.mark.bullet
