@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from abc import ABCMeta
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from importlib import import_module
@@ -181,7 +182,7 @@ class _NoAttribute(AttributeError):
         return AttributeError, (str(self),)
 
 
-class Loaded(type):
+class Loaded(ABCMeta):
     """The class of what ``load`` returns: an unknown attribute of it, such as ``from_file``, leads to ``load``."""
 
     if not TYPE_CHECKING:
@@ -190,8 +191,9 @@ class Loaded(type):
             """Raise the error for an attribute that the class does not have; its values may have it."""
             said = f"type object {cls.__name__!r} has no attribute {name!r}"
             if not name.startswith("_"):
-                kind = cls.__name__.lower()
-                loaded = 'mb.load("robot.urdf")' if kind == "scene" else f'mb.load("robot.urdf").{kind}'
+                # users may derive from both
+                is_scene = any(base.__name__ == "Scene" for base in cls.__mro__)
+                loaded = 'mb.load("robot.urdf")' + ("" if is_scene else ".mechanism")
                 said += f"; write {loaded}{f'.{name}' if name in getattr(cls, '__dataclass_fields__', ()) else ''}"
             raise AttributeError(said, name=name, obj=cls)
 

@@ -20,7 +20,7 @@ from mbplugin.model.scene import LoadLike, PayloadLike, Scene, mechanism_of, rea
 from mbplugin.phrases import listed
 from mbplugin.readers import ModelSource, model_of
 from mbplugin.readers.motions import MOST_INSTANTS, RecordedMotion, read_motion, require_instants
-from mbplugin.readers.standing import bolted_down
+from mbplugin.readers.standing import bolted_down, in_motion
 
 #: Components of the wrench that make up each part.
 _OF_PART: dict[LoadKind, tuple[str, ...]] = {
@@ -131,7 +131,7 @@ def moved_model(
     try:
         return model, recorded_motion(motion, model, instants)
     except BadUsage as error:
-        fixed = bolted_down(model) if isinstance(model, Scene) else model
+        fixed = bolted_down(in_motion(model)) if isinstance(model, Scene) else model
         if fixed is model:
             raise
         try:

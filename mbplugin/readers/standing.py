@@ -223,8 +223,10 @@ def _names_base(mech: Mechanism, values: kinematics.JointValues) -> bool:
 
 
 def taken_in(scene: Scene, mech: Mechanism) -> Scene:
-    """Return the scene as used for a result with this mechanism: bolted down if the mechanism assumed it."""
-    return bolted_down(scene) if mech.assumed_fixed else scene
+    """Return the scene as used for a result with this mechanism, which names the bases that it took as fixed."""
+    roots = [joint for joint in scene.mechanism.tree.joints if joint.pair is None]
+    held = [joint for joint in roots if joint.outer in mech.assumed_fixed]
+    return _fixed_to_ground(scene, held) if held else scene
 
 
 def bolted_down(scene: Scene, *, on_stand: bool = False) -> Scene:

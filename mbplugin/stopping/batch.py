@@ -50,6 +50,8 @@ from mbplugin.stopping.zones import StopMotion, motion_of_pieces
 #: the code for these is compiled in seconds once, and the last stops leave lanes empty.
 _LEAST_PER_THREAD, LEAST_IN_LANES = 8, 24
 _COMPILING = Lock()
+#: Most numbers of the pieces of ramps that are computed at a time, 2 MB.
+_MOST_NUMBERS = 250_000
 #: The parameters of a joint that a brake changes, and those of a composite body that a payload changes.
 _OF_BRAKES = ("braked", "power_off", "engagement_time")
 _OF_PAYLOADS = ("mass", "com", "inertia", "weight")
@@ -156,8 +158,7 @@ class ArmStopper:
         """Return the results of stops from k starts, with factors on the brakes of the scenario and on payloads."""
         brakes = self.scenario.brakes
         if isinstance(self.arm, CompiledStop) and self.scenario.category:
-            with ctrl_c_waits():
-                return self.arm.controlled_stops(starts, brakes, payloads, self.scenario.category == 1)
+            return self.arm.controlled_stops(starts, brakes, payloads, self.scenario.category == 1)
         if isinstance(self.arm, CompiledStop):
             helpers = max(min(self._jobs, len(starts) // _LEAST_PER_THREAD) - 1, 0)
             while len(self._helpers) < helpers:
@@ -581,26 +582,39 @@ class CompiledStop:
         out.joints[:, many.REACTIONS] = ramps.v * np.minimum(delay, end[:, None])
         alone, room = np.zeros(len(starts), bool), np.full(len(starts), np.inf)
         if braked:
-            # the brakes engage at rest, also after a stop in which no joint moves
-            room = np.minimum(last[:, rates] - own["lower"], own["upper"] - last[:, rates]).min(axis=-1)
-            room[end < rest] = np.inf
-            holds, out.ended["evaluations"] = self._hold(starts, last, end, payloads)
+            with ctrl_c_waits():
+                holds, out.ended["evaluations"] = self._hold(starts, last, end, payloads)
             alone = (end >= rest) & ~holds
             out.ended["evaluations"][end < rest] = 0
-        for k, pieces in enumerate(ramps.pieces(end)):
+            # the robot rests while its brakes engage, also after a stop in which no joint moves
+            rests = (end >= rest) & (own["engagement_time"] > own["power_off"]).any()
+            gap = np.minimum(last[:, rates] - own["lower"], own["upper"] - last[:, rates]).min(axis=-1)
+            room[rests] = gap[rests]
+        for k, pieces in self._motions(ramps, end):
             if not alone[k]:
-                self.pieces = self._ended_by_zero(pieces)
+                self.pieces = pieces
                 ended, ways = out.ended[k], (starts.q[k], last[k], self.pieces)
                 ended["tool_distance"], ended["tool_displacement"] = self._tool_ways(*ways)
                 ended["clearance"] = min(self.to_limits(), room[k])
         for k in np.flatnonzero(alone).tolist():
             self.set_brakes(starts.brakes(k, brakes))
             self.set_payloads(tuple(payload.scaled(float(starts.shares[k])) for payload in payloads))
-            stop = self.controlled_stop(starts.q[k], starts.qd[k], decelerations[k])
+            with ctrl_c_waits():
+                stop = self.controlled_stop(starts.q[k], starts.qd[k], decelerations[k])
             out.put(k, stop, self.to_limits())
         self.set_brakes(brakes)
         self.set_payloads(payloads)
         return out
+
+    def _motions(self, ramps: Ramps, end: Array) -> Iterator[tuple[int, Array]]:
+        """Yield number and pieces (m, 7, nv) of each motion up to its end (k,), s, some motions at a time."""
+        n = ramps.q.shape[1]
+        some = max(1, _MOST_NUMBERS // (7 * n * (2 * n + 1)))
+        for first in range(0, len(end), some):
+            own = slice(first, first + some)
+            part = Ramps(ramps.q[own], ramps.v[own], ramps.delay[own], ramps.deceleration[own])
+            for k, pieces in enumerate(part.pieces(end[own]), first):
+                yield k, self._ended_by_zero(pieces)
 
     def _inertias_at(self, starts: many.StopStarts, payloads: tuple[Payload, ...]) -> Array:
         """Return the inertias (k, nv) that the joints move at the starts, kg·m² and kg."""

@@ -43,13 +43,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for name in _ENDS:
         # a script that handles the signal itself replaces this
         if (number := getattr(signal, name, None)) is not None and signal.getsignal(number) is signal.SIG_DFL:
-            signal.signal(number, _end)
+            signal.signal(number, run.end)
     return _execute(code, options.script, options.arguments)
-
-
-def _end(number: int, frame: FrameType | None) -> NoReturn:
-    """End the script as a shell says it, so that its log is written and no temporary file stays."""
-    sys.exit(128 + number)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -98,6 +93,7 @@ class Run:
             _import(engine)
         self.hooks.install()
         self.log = Log(Path(options.log)) if options.log else None
+        self._process = os.getpid()
 
     def _new(self, kind: str, what: Any) -> None:
         """Watch a simulation that takes its first step."""
@@ -121,8 +117,19 @@ class Run:
         if sentence not in self.refused:
             self.refused.append(sentence)
 
+    def end(self, number: int, frame: FrameType | None) -> NoReturn:
+        """End the script as a shell says it, so that its log is written and no temporary file stays."""
+        if os.getpid() == self._process:
+            sys.exit(128 + number)
+        # a child that the script has forked ends as it would without a watch
+        signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+        raise AssertionError("the signal has ended the process")
+
     def finish(self) -> None:
-        """Close all watches, write log and plot, and say on stderr what was found."""
+        """Close all watches, write log and plot, and say on stderr what was found; not in children of the script."""
+        if os.getpid() != self._process:
+            return
         for made in self.watches:
             made.log = None
             made.close()

@@ -509,3 +509,10 @@ def test_a_wrong_call_is_answered(name: str, called: Callable[[], Any], said: st
     except (mb.MbPluginError, AttributeError) as error:
         answer = str(error)
     assert said in answer
+
+
+def test_a_motion_that_refuses_parts_by_name_is_no_sequence() -> None:
+    motion = mb.simulate(BAR, 0.01)
+    for wrong in (list, lambda m: 0 in m, lambda m: [*m]):
+        with pytest.raises(TypeError, match=r"is not (iterable|a container)"):
+            wrong(motion)

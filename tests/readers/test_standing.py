@@ -141,6 +141,59 @@ def test_a_base_without_mass_is_held_in_a_motion_unless_it_is_stated_free(tmp_pa
     assert mb.simulate(file, 1.0).mechanism.assumed_fixed == ()
 
 
+LEGS = """<robot name="walker">
+  <link name="base"><inertial><origin xyz="1.5 0 0"/><mass value="10"/>{inertia}</inertial>
+    <collision><geometry><box size=".4 .3 .1"/></geometry></collision></link>
+  <link name="l_leg"><inertial><mass value="1"/>{inertia}</inertial>{foot}</link>
+  <link name="r_leg"><inertial><mass value="1"/>{inertia}</inertial>{foot}</link>
+  <joint name="hl" type="revolute"><parent link="base"/><child link="l_leg"/><origin xyz="0 .2 0"/>{hip}</joint>
+  <joint name="hr" type="revolute"><parent link="base"/><child link="r_leg"/><origin xyz="0 -.2 0"/>{hip}</joint>
+</robot>""".format(
+    inertia='<inertia ixx=".01" iyy=".02" izz=".01" ixy="0" ixz="0" iyz="0"/>',
+    foot='<collision><origin xyz="0 0 -.25"/><geometry><box size=".1 .05 .5"/></geometry></collision>',
+    hip='<axis xyz="0 1 0"/><limit lower="-2" upper="2" effort="50" velocity="2"/>',
+)
+
+
+@pytest.mark.long
+@pytest.mark.bullet
+@pytest.mark.parametrize("kind", ["arm", "lift", "wheels", "legs"])
+def test_every_page_and_file_of_a_robot_whose_base_is_held_has_its_coordinates(
+    kind: str, tmp_path: Path
+) -> None:
+    """A result holds the base, and what shows it has to hold it too: pages ended in tracebacks."""
+    file, page, saved = tmp_path / "r.urdf", tmp_path / "r.html", tmp_path / "r.npz"
+    text = robot(
+        ("j", "continuous", "stand", "car", "0 0 1", "0 1 0"),
+        *((f"wheel{k}", "continuous", "stand", f"wheel{k}", f"0 {k} 0", "0 1 0") for k in (1, -1)),
+    )
+    if kind == "lift":
+        text = robot(("lift", "prismatic", "stand", "car", "0 0 1", "0 0 1"))
+    elif kind == "arm":
+        text = robot(*ARM)
+    if kind in ("lift", "wheels"):
+        text = text.replace(LINK.format("stand"), '<link name="stand"/>')
+    file.write_text(LEGS if kind == "legs" else text)
+    commands = [("simulate", "--duration", "0.1")]
+    if kind != "wheels":
+        # without shapes its wheels stand on nothing
+        commands.append(("reactions",))
+    if kind in ("arm", "legs"):
+        commands += [("estop",), ("stop-table",)]
+    if kind == "legs":
+        commands.append(("reactions", "--q", "hl=0.1"))
+    for command, *more in commands:
+        for output in (page, tmp_path / "r.json"):
+            outcome = call(command, str(file), *more, "--output", str(output), "--force")
+            assert outcome.code in (0, 1), (command, more, outcome.err)
+    scene, motion = mb.load(file), mb.simulate(file, 0.1)
+    assert "written" in mb.show(scene, motion, picture=tmp_path / "r.png")
+    motion.save(saved)
+    if motion.mechanism.assumed_fixed:
+        # a base that falls has no reactions
+        assert len(mb.envelope(scene, saved).time)
+
+
 MEETING = """
 [[model]]
 file = "r.urdf"

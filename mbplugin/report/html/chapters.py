@@ -56,8 +56,8 @@ def lint_chapter(report: Report, command: str = "") -> Chapter:
 
 def motion_chapter(scene: Scene, motion: Trajectory, pairs: tuple[str, ...] = ()) -> Chapter:
     """Return the chapter of a motion, with the reactions of ``pairs`` and the analysis at its start."""
-    title = f"Motion of {scene.mechanism.name}"
-    return _at(scene, title, motion.q[0], motion.tolerance, motion.planar, motion=motion, pairs=pairs)
+    title, model = f"Motion of {scene.mechanism.name}", taken_in(scene, motion.mechanism)
+    return _at(model, title, motion.q[0], motion.tolerance, motion.planar, motion=motion, pairs=pairs)
 
 
 def modes_chapter(scene: Scene, found: Linearization) -> Chapter:

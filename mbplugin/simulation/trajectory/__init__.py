@@ -71,6 +71,10 @@ class Samples:
     stiffness: StatedStiffness | None = field(default=None, repr=False)
     motion_range: MotionRange | None = field(default=None, repr=False)
 
+    # Python would iterate over what has __getitem__
+    __iter__ = None
+    __contains__ = None
+
     def __getitem__(self, name: object) -> NoReturn:
         """Refuse access by name, since a joint has a coordinate, a rate and a reaction.
 
@@ -81,9 +85,9 @@ class Samples:
         """
         mech, written = self.mechanism, list[str]()
         for array, names in (("q", mech.q_names), ("qd", mech.qd_names)):
-            if name in names:
-                written.append(f"motion.{array}[:, {names.index(str(name))}]")
-        if name in self.pair_names:
+            if isinstance(name, str) and name in names:
+                written.append(f"motion.{array}[:, {names.index(name)}]")
+        if isinstance(name, str) and name in self.pair_names:
             written.append(f"motion.reactions({name!r})")
         known = list(dict.fromkeys((*mech.q_names, *self.pair_names)))
         raise UnknownName(

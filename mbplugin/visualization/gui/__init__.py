@@ -148,11 +148,13 @@ def replay(
         crash of PyBullet.
     """
     from mbplugin.readers.standing import taken_in
+    from mbplugin.simulation.trajectory.trajectory import Trajectory
     from mbplugin.stopping.outcome import StopReport
 
     mech = model_of(mech)
-    if isinstance(mech, Scene) and isinstance(motion, StopReport):
-        mech = taken_in(mech, motion.scenario.mech)
+    moved = motion.trajectory if isinstance(motion, StopReport) else motion
+    if isinstance(mech, Scene) and isinstance(moved, Trajectory):
+        mech = taken_in(mech, moved.mechanism)
     made = replay_of(mech, motion, speed)
     return open_or_draw(
         mech, replay=made, loop=loop, picture=picture, film=film, size=size, camera=camera
