@@ -107,6 +107,11 @@ class Log:
         named = csv_text((), [[mark]])[:-1] if mark else ""
         return f"{number},{time:.9g},{self._parts[key]},{numbers},{named}\n"
 
+    def flush(self) -> None:
+        """Write what is buffered, which a child that is forked next would write a second time."""
+        if not self._parquet:
+            self._file.flush()
+
     def _flush(self) -> None:
         import pyarrow
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import atexit
+import contextlib
 import os
 import signal
 import sys
@@ -94,6 +95,8 @@ class Run:
         self.hooks.install()
         self.log = Log(Path(options.log)) if options.log else None
         self._process = os.getpid()
+        if self.log is not None and hasattr(os, "register_at_fork"):
+            os.register_at_fork(before=self._before_fork)
 
     def _new(self, kind: str, what: Any) -> None:
         """Watch a simulation that takes its first step."""
@@ -116,6 +119,12 @@ class Run:
     def _refuse(self, sentence: str) -> None:
         if sentence not in self.refused:
             self.refused.append(sentence)
+
+    def _before_fork(self) -> None:
+        if self.log is not None and os.getpid() == self._process:
+            # a closed log has nothing to write
+            with contextlib.suppress(ValueError):
+                self.log.flush()
 
     def end(self, number: int, frame: FrameType | None) -> NoReturn:
         """End the script as a shell says it, so that its log is written and no temporary file stays."""

@@ -163,6 +163,54 @@ def test_a_script_that_is_ended_from_outside_closes_its_log(tmp_path: Path, numb
     assert sorted(file.name for file in tmp_path.iterdir()) == ["log.csv", "script.py"]
 
 
+FORKS = """
+import os
+import signal
+import time
+import pybullet as p
+import pybullet_data
+p.connect(p.DIRECT)
+p.setAdditionalSearchPath(pybullet_data.getDataPath())
+p.setGravity(0, 0, -9.81)
+p.loadURDF("cube_small.urdf", [0, 0, 1])
+for _ in range(20):
+    p.stepSimulation()
+child = os.fork()
+if child == 0:
+    time.sleep(60)
+    os._exit(0)
+time.sleep(0.3)
+os.kill(child, signal.SIGTERM)
+print("child", os.waitpid(child, 0)[1])
+if os.fork() == 0:
+    raise SystemExit(0)
+os.wait()
+for _ in range(20):
+    p.stepSimulation()
+"""
+
+
+@pytest.mark.long
+@pytest.mark.bullet
+@pytest.mark.skipif(os.name == "nt", reason="Windows does not fork")
+def test_children_that_a_script_forks_end_as_without_a_watch_and_leave_its_log(tmp_path: Path) -> None:
+    done = run(tmp_path, "-m", "mbplugin.watch", "--log", "log.csv", "script.py", script=FORKS)
+    assert done.returncode == 0 and "child 15" in done.stdout, done.stderr
+    assert done.stderr.count("log: log.csv") == 1
+    steps = [line.split(",")[0] for line in (tmp_path / "log.csv").read_text().splitlines()]
+    alone = run(
+        tmp_path,
+        "-m",
+        "mbplugin.watch",
+        "--log",
+        "log.csv",
+        "script.py",
+        script=FORKS.split("child =")[0] + FORKS.split("os.wait()")[1],
+    )
+    assert alone.returncode == 0
+    assert steps == [line.split(",")[0] for line in (tmp_path / "log.csv").read_text().splitlines()]
+
+
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("options", "text"),
