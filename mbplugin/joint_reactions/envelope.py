@@ -131,7 +131,8 @@ def moved_model(
     try:
         return model, recorded_motion(motion, model, instants)
     except BadUsage as error:
-        fixed = bolted_down(in_motion(model)) if isinstance(model, Scene) else model
+        held = in_motion(model)
+        fixed = bolted_down(held) if isinstance(held, Scene) else held
         if fixed is model:
             raise
         try:
