@@ -12,7 +12,7 @@ import tokenize
 from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType, ModuleType, TracebackType
-from typing import Any, NoReturn
+from typing import Any
 
 from mbplugin.errors import BadUsage, MbPluginError
 from mbplugin.watching.hooks import Hooks
@@ -126,14 +126,13 @@ class Run:
             with contextlib.suppress(ValueError):
                 self.log.flush()
 
-    def end(self, number: int, frame: FrameType | None) -> NoReturn:
+    def end(self, number: int, frame: FrameType | None) -> None:
         """End the script as a shell says it, so that its log is written and no temporary file stays."""
         if os.getpid() == self._process:
             sys.exit(128 + number)
         # a child that the script has forked ends as it would without a watch
         signal.signal(number, signal.SIG_DFL)
         os.kill(os.getpid(), number)
-        raise AssertionError("the signal has ended the process")
 
     def finish(self) -> None:
         """Close all watches, write log and plot, and say on stderr what was found; not in children of the script."""
