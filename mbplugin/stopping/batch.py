@@ -580,7 +580,7 @@ class CompiledStop:
         out.joints[:, many.TIMES] = np.minimum(ramps.ends, end[:, None])
         out.joints[:, many.TRAVELS] = last[:, rates] - ramps.q
         out.joints[:, many.REACTIONS] = ramps.v * np.minimum(delay, end[:, None])
-        alone, room = np.zeros(len(starts), bool), np.full(len(starts), np.inf)
+        alone, clearance = np.zeros(len(starts), bool), np.full(len(starts), np.inf)
         if braked:
             with ctrl_c_waits():
                 holds, out.ended["evaluations"] = self._hold(starts, last, end, payloads)
@@ -589,13 +589,13 @@ class CompiledStop:
             # the robot rests while its brakes engage, also after a stop in which no joint moves
             rests = (end >= rest) & (own["engagement_time"] > own["power_off"]).any()
             gap = np.minimum(last[:, rates] - own["lower"], own["upper"] - last[:, rates]).min(axis=-1)
-            room[rests] = gap[rests]
+            clearance[rests] = gap[rests]
         for k, pieces in self._motions(ramps, end):
             if not alone[k]:
                 self.pieces = pieces
-                ended, ways = out.ended[k], (starts.q[k], last[k], self.pieces)
-                ended["tool_distance"], ended["tool_displacement"] = self._tool_ways(*ways)
-                ended["clearance"] = min(self.to_limits(), room[k])
+                ended, motion = out.ended[k], (starts.q[k], last[k], pieces)
+                ended["tool_distance"], ended["tool_displacement"] = self._tool_path(*motion)
+                ended["clearance"] = min(self.to_limits(), clearance[k])
         for k in np.flatnonzero(alone).tolist():
             self.set_brakes(starts.brakes(k, brakes))
             self.set_payloads(tuple(payload.scaled(float(starts.shares[k])) for payload in payloads))
@@ -694,10 +694,10 @@ class CompiledStop:
         if status != compiled.LIMIT and slipped_back(back, travels):
             outcome = "slipped_back"
         last = float(times.max(initial=0.0)) if status == compiled.STOPPED else time
-        ways = self._tool_ways(start, end, pieces)
-        return StopSummary(outcome, last, times, travels, reaction, back, *ways, count)
+        path = self._tool_path(start, end, pieces)
+        return StopSummary(outcome, last, times, travels, reaction, back, *path, count)
 
-    def _tool_ways(self, start: Array, end: Array, pieces: Array) -> tuple[float, float]:
+    def _tool_path(self, start: Array, end: Array, pieces: Array) -> tuple[float, float]:
         """Return length and chord of the tool path, m, from start (nq,) to end (nq,); pieces (k, 7, nv)."""
         carrier, X = self._tool
         length = path_length(self._path_words.ctypes.data, carrier, X.p, pieces)

@@ -442,7 +442,9 @@ def joint_stops(
     out = []
     for brake in brakes:
         joint, course = brake.joint, course_of(motion, brake.joint)
-        others, reaction = _others_in_loops(motion, joint), reaction_time(scenario, brake)
+        # the brakes of a robot at rest, which has no ramps, engage before a ramp would begin
+        reaction = min(reaction_time(scenario, brake), engagement_time.get(joint, np.inf))
+        others = _others_in_loops(motion, joint)
         energy = 0.0
         if joint in engagement_time:
             energy = brake_energy(brake, course, works.get(joint, none), engagement_time[joint])

@@ -162,6 +162,19 @@ def test_a_sweep_of_a_robot_without_brakes_assumes_them() -> None:
     assert all(brake.assumed for brake in plan.scenario.brakes)
 
 
+def test_a_robot_at_rest_whose_brake_is_too_weak_swings_and_does_not_slip_back() -> None:
+    """Its brake engages at the signal, before the delay of its drive: it has no sense in which to slip back."""
+    mech = arm((0.5,))
+    brakes, ramps = [Brake("j0", 1.0, delay=0.1)], {"j0": 5.0}
+    plan = plan_of(mech, 1, 3, q=np.zeros(1), qd=np.zeros(1), brakes=brakes, decelerations=ramps)
+    check_rows(plan, mech, 2e-5, decelerations=ramps)
+    stop = estop(mech, np.zeros(1), np.zeros(1), category=1, brakes=brakes, decelerations=ramps)
+    joint = stop.joints[0]
+    assert (stop.outcome, joint.back, joint.reaction_travel) == ("stopped", 0.0, 0.0)
+    # past the lowest point and back, to where the brake holds: 2.45 N·m cos q within 1 N·m
+    assert joint.travel < -0.5 and abs(9.81 * 0.25 * np.cos(joint.travel)) < 1.0
+
+
 def test_in_category_2_the_drives_hold_what_the_brakes_could_not() -> None:
     weak = [Brake(f"j{k}", 0.01) for k in range(3)]
     outcomes = {}

@@ -30,8 +30,8 @@ from mbplugin.stopping.sweep.plan import (
     FAST_PART,
     PART,
     SweepPlan,
+    computed_in_one_process,
     connected,
-    is_fast,
     joblib_with,
 )
 from mbplugin.stopping.sweep.run import SweepReport, sweep as run_plan
@@ -280,7 +280,7 @@ def sweep_plan(
         torque_tolerance,
         delay_tolerance,
         payload_range,
-        part=FAST_PART if is_fast(scenario) else PART,
+        part=FAST_PART if computed_in_one_process(scenario) else PART,
         recorded=names,
     )
 

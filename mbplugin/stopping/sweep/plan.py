@@ -451,11 +451,11 @@ class Stopper(Protocol):
 
 
 def stopper_of(scenario: Scenario, threads: int = 1) -> Stopper:
-    """Return a stopper that supports the robot; ``threads`` holds for category 0 where :func:`is_fast` is True."""
+    """Return a stopper that supports the robot; an arm computes stops of category 0 in ``threads``."""
     return _Compiled(scenario, threads) if supports_compiled_stop(scenario) else _General(scenario)
 
 
-def is_fast(scenario: Scenario) -> bool:
+def computed_in_one_process(scenario: Scenario) -> bool:
     """Return True if one process computes many stops together: compiled, or after ramps as arrays."""
     return supports_compiled_stop(scenario)
 

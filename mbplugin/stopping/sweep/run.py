@@ -24,8 +24,8 @@ from mbplugin.stopping.many import TIMES, TRAVELS
 from mbplugin.stopping.sweep.plan import (
     Stopper,
     SweepPlan,
+    computed_in_one_process,
     finished,
-    is_fast,
     joblib_with,
     stopper_of,
     working,
@@ -150,7 +150,7 @@ def _computed(
     # a process may have another working folder
     where, count = str(folder.absolute()), sum(plan.size_of(part) for part in parts)
     try:
-        if backend == "loky" and count <= _MOST_IN_THREADS and is_fast(plan.scenario):
+        if backend == "loky" and count <= _MOST_IN_THREADS and computed_in_one_process(plan.scenario):
             for part in parts:
                 yield run_part(plan, part, where, cores() if jobs == -1 else min(jobs, cores()))
             return
